@@ -163,17 +163,20 @@ leave (LuWalk *walk, const Position *at, LuMemoFrame *frame)
   regs->sp = walk->copy.start + at->regs.offset;
   regs->fp = at->regs.fp;
   regs->bx = at->regs.bx;
-  regs->known = (regs->known & LU_KNOWN_FP) | (at->regs.known & LU_KNOWN_BX);
+  regs->known = (regs->known & (LU_KNOWN_FP | LU_LOST_SP)) | (at->regs.known & LU_KNOWN_BX);
   regs->frame_kind = LU_FRAME_KIND_CALLER;
   regs->ucontext = 0;
   walk->frame = frame;
 }
 
-/* Like leave(), for a frame that is not in the memo yet. */
+/* Like leave(), for a frame that is not in the memo yet. One without a stack pointer of its own
+ * stays out of it: steps from frames of the memo are by the stack pointer. */
 static inline void
 leave_and_add (LuWalk *walk, const Position *at, LuMemoFrame *added, lu_compact_rule compact)
 {
-  leave (walk, at, added);
+  gboolean has_sp = (walk->regs.known & LU_LOST_SP) == 0;
+
+  leave (walk, at, has_sp ? added : NULL);
   if (walk->frame == NULL)
     return;
   put_memo (added, walk->memo->start, at, compact);
