@@ -50,6 +50,14 @@ typedef struct
   guint32 next;    /* 0: none */
 } LuFlowLink;
 
+/* A jump through a table whose size is not known. */
+typedef struct
+{
+  guint64 table; /* address of pointers */
+  guint32 function;
+  LuPath path;
+} LuFlowOpenJump;
+
 typedef struct
 {
   guint32 from, to;
@@ -70,6 +78,11 @@ struct _LuFlow
   guint8 *starts;  /* a bit for each byte: a function begins there */
   GArray *away;    /* of guint64: instructions outside of the home */
   GArray *functions, *items, *links, *jumps;
+  GArray *open_jumps; /* of LuFlowOpenJump */
+  guint64 open_work;  /* steps that they may still cost */
+  /* The function open_function ended at open_end when there were open_n functions. */
+  guint32 open_function, open_n;
+  guint64 open_end;
   GArray *far_jumps;         /* of LuFunctionJump: out of the range */
   GArray *returning;         /* of guint32: functions that return, to be handled */
   GArray *pointers;          /* of guint64: addresses of code in instructions */

@@ -22,6 +22,16 @@
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
 #define MAX_ENTRIES 4096
+/* Jumps through tables of unknown size that are kept. */
+#define MAX_OPEN 4096
+/* The longest function that they are followed in, in bytes. */
+#define MAX_OPEN_FUNCTION (256u << 10)
+#define MAX_OPEN_ENTRIES  1024
+/* Bytes between an entry's code and code that was reached, outside of the first piece of a
+ * function. */
+#define MAX_APART 1024
+/* Steps for each byte of code, at most, to find what is within a function. */
+#define OPEN_WORK_PER_BYTE 16
 /* Entries of a table of bytes. */
 #define MAX_BYTES 256
 /* Instructions that are looked at to tell whether a function begins. */
@@ -425,6 +435,104 @@ read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target)
   return TRUE;
 }
 
+static void
+note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path)
+{
+  const LuFlowOpenJump jump = { table, id, *path };
+
+  if (self->open_jumps->len < MAX_OPEN)
+    g_array_append_val (self->open_jumps, jump);
+}
+
+/* Takes from the work that open jumps may still cost. FALSE: nothing is left. */
+static gboolean
+work_on_open_jumps (LuFlow *self)
+{
+  if (self->open_work == 0)
+    return FALSE;
+  self->open_work--;
+  return TRUE;
+}
+
+/* Returns whether the nearest code before or behind an offset that was reached belongs to a
+ * function. step: -1 or 1. */
+static gboolean
+is_beside (LuFlow *self, guint32 id, gsize at, gssize step)
+{
+  for (guint i = 0; i < MAX_APART && at < self->range.size && work_on_open_jumps (self); i++)
+    {
+      if (self->cells[at] > LU_CELL_INSIDE)
+        return self->owners[at / LU_FLOW_GRAIN] == id;
+      at += (gsize) step;
+    }
+  return FALSE;
+}
+
+/* Returns whether no other function is known to begin between the start of a function and an
+ * address. */
+static gboolean
+is_behind_start (LuFlow *self, guint32 id, guint64 address)
+{
+  guint64 start = function_at (self, id)->start;
+
+  if (address <= start || address - start >= MAX_OPEN_FUNCTION)
+    return FALSE;
+  if (id != self->open_function || self->open_n != self->functions->len)
+    {
+      guint64 end = MIN (start + MAX_OPEN_FUNCTION, self->range.start + self->range.size), at;
+
+      for (at = start + 1; at < end && !is_start (self, at) && work_on_open_jumps (self);)
+        at++;
+      self->open_function = id;
+      self->open_n = self->functions->len;
+      self->open_end = at;
+    }
+  return address < self->open_end;
+}
+
+/* Returns whether an address is in a function, which may be in two pieces: behind its start, or
+ * between code of the function that was reached. */
+static gboolean
+is_within (LuFlow *self, guint32 id, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return self->cells[at] != LU_CELL_INSIDE && !is_start (self, address)
+         && (is_behind_start (self, id, address)
+             || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
+}
+
+/* Returns whether a path to an address would change nothing. */
+static gboolean
+is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path)
+{
+  gsize at = address - self->range.start;
+  LuFrameFacts facts;
+
+  if (self->cells[at] <= LU_CELL_INSIDE || self->owners[at / LU_FLOW_GRAIN] != id)
+    return FALSE;
+  facts = *lu_facts_list_get (self->facts, self->cells[at]);
+  return !lu_frame_facts_meet (&facts, &path->facts);
+}
+
+/* Follows the entries of a table, up to the first that is no pointer to code, that lead into the
+ * function itself. */
+static void
+follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
+{
+  const LuJumpTable table = { .address = jump->table, .is_wide = TRUE };
+  guint32 id = jump->function;
+  guint64 target;
+
+  if (function_at (self, id)->is_bad)
+    return;
+  for (guint32 i = 0; i < MAX_OPEN_ENTRIES && work_on_open_jumps (self)
+                      && read_entry (self, &table, i, &target) && is_in_range (self, target);
+       i++)
+    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, target))
+      add_item (self, target, id, &jump->path);
+}
+
 /* Follows all entries of a table. FALSE: it is none. */
 static gboolean
 follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
@@ -434,6 +542,11 @@ follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
 
   if (!lu_path_jump_table (path, op, &table) || table.n > MAX_ENTRIES)
     return FALSE;
+  if (table.n == 0)
+    {
+      note_open_jump (self, id, table.address, path);
+      return FALSE;
+    }
   for (guint32 i = 0; i < table.n; i++)
     if (!read_entry (self, &table, i, &target) || !is_in_range (self, target))
       return FALSE;
@@ -699,6 +812,21 @@ lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_
 }
 
 gboolean
+lu_flow_run_tables (LuFlow *self)
+{
+  /* Following them adds more of them. */
+  for (guint i = 0; i < self->open_jumps->len; i++)
+    {
+      LuFlowOpenJump jump = g_array_index (self->open_jumps, LuFlowOpenJump, i);
+
+      follow_open_jump (self, &jump);
+      if (!(lu_flow_run (self) && lu_flow_run_pointers (self)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
 lu_flow_run_pointers (LuFlow *self)
 {
   /* Following them adds more of them. */
@@ -812,6 +940,7 @@ lu_flow_set_home (LuFlow *self, const LuCodeBytes *home)
 {
   self->home = *home;
   self->work = WORK_PER_BYTE * (guint64) home->size + MIN_WORK;
+  self->open_work = OPEN_WORK_PER_BYTE * (guint64) home->size + MIN_WORK;
 }
 
 LuFlow *
@@ -833,6 +962,7 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
   self->items = g_array_new (FALSE, FALSE, sizeof (LuFlowItem));
   self->links = g_array_new (FALSE, FALSE, sizeof (LuFlowLink));
   self->jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowJump));
+  self->open_jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowOpenJump));
   self->far_jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump));
   self->returning = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -854,6 +984,7 @@ lu_flow_free (LuFlow *self)
   g_array_unref (self->items);
   g_array_unref (self->links);
   g_array_unref (self->jumps);
+  g_array_unref (self->open_jumps);
   g_array_unref (self->far_jumps);
   g_array_unref (self->returning);
   g_array_unref (self->pointers);

@@ -66,6 +66,10 @@ gboolean lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gbo
 /* Follows all functions that were added, and those that they call. FALSE: it was cancelled, or is
  * too much work. */
 gboolean lu_flow_run (LuFlow *self);
+/* Follows the jumps through tables of pointers whose size nothing tells, when it is known where
+ * functions begin: those pointers that lead into the function itself. What lies behind the table
+ * may be another one of the function, but others have no pointers into it. */
+gboolean lu_flow_run_tables (LuFlow *self);
 /* Adds and follows the code that the addresses of code in instructions lead to. */
 gboolean lu_flow_run_pointers (LuFlow *self);
 /* Adds and follows the code at places where functions seem to begin that code elsewhere may call

@@ -356,7 +356,8 @@ extend (LuPath *self, const LuOp *op)
   set_limit (self, op->dst, n);
 }
 
-/* Finds the table of an address. Either register can hold the index. */
+/* Finds the table of an address. Either register can hold the index. The size of a table of
+ * pointers may be unknown. */
 static gboolean
 find_table (const LuPath *self, const LuOp *op, guint size, LuKnown *table)
 {
@@ -370,7 +371,8 @@ find_table (const LuPath *self, const LuOp *op, guint size, LuKnown *table)
     }
   if (op->index == LU_CODE_NO_REGISTER || (has_base && base.kind != LU_KNOWN_CONSTANT)
       || !((index.kind == LU_KNOWN_LIMIT && op->scale == size)
-           || (index.kind == LU_KNOWN_SCALED && op->scale == 1 && index.value == (gint64) size)))
+           || (index.kind == LU_KNOWN_SCALED && op->scale == 1 && index.value == (gint64) size)
+           || (index.kind == LU_KNOWN_NOTHING && op->scale == 8 && size == 8)))
     return FALSE;
   table->n = index.n;
   table->value = op->value + (has_base ? base.value : 0);

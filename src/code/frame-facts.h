@@ -58,7 +58,7 @@ typedef enum
   LU_KNOWN_LIMIT,    /* an unsigned number below n */
   LU_KNOWN_SCALED,   /* such a number times 4 or 8 */
   LU_KNOWN_OFFSET,   /* one of n offsets of 32 bits, in the table at value */
-  LU_KNOWN_POINTER,  /* one of n pointers, in the table at value */
+  LU_KNOWN_POINTER,  /* one of n pointers, in the table at value; n 0: not known */
   LU_KNOWN_TARGET,   /* base + one of n offsets of 32 bits, in the table at value */
 } LuKnownKind;
 
@@ -119,10 +119,9 @@ typedef struct
 {
   guint64 address;  /* of the first entry */
   guint64 base;     /* added to offsets */
-  guint32 n;        /* entries */
+  guint32 n;        /* entries; 0: not known, of pointers only */
   gboolean is_wide; /* pointers, otherwise offsets of 32 bits */
 } LuJumpTable;
 
-/* Finds the table that an indirect jump goes through. FALSE: there is none, or its size is not
- * known. */
+/* Finds the table that an indirect jump goes through. FALSE: there is none. */
 gboolean lu_path_jump_table (const LuPath *self, const LuOp *op, LuJumpTable *table);

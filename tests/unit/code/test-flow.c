@@ -297,6 +297,31 @@ test_words (void)
     }
 }
 
+/* A jump through pointers, of which nothing tells how many they are. The third one leads into
+ * another function, and what follows the fourth one is not of the table. */
+static void
+test_open_jump (void)
+{
+  /* 0: push rbx; jmp *32(,rdi,8); 8: pop rbx; ret; 10: push rax; pop rax; pop rbx; ret; 14: nop;
+   * ret; 32: the pointers */
+  Code code =
+      assemble ("53 ff 24 fd 20 10 00 00 5b c3 50 58 5b c3 90 c3 cc cc cc cc cc cc cc cc cc "
+                "cc cc cc cc cc cc cc 08 10 00 00 00 00 00 00 0a 10 00 00 00 00 00 00 0f 10 "
+                "00 00 00 00 00 00 00 00 00 00 00 00 00 00 0b 10 00 00 00 00 00 00");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 14, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 8, NULL));
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 8, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 10, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 11, "cfa=rsp+24 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 14, ENTRY));
+  g_assert_true (has_rule (flow, 15, ENTRY));
+}
+
 /* A loop with padding before it, in a function that is called from elsewhere: the word in data that
  * leads to the loop is of a table of jumps. */
 static void
@@ -631,6 +656,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_case);
     }
   g_test_add_func ("/flow/words", test_words);
+  g_test_add_func ("/flow/open-jump", test_open_jump);
   g_test_add_func ("/flow/hints", test_hints);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/far", test_far);
