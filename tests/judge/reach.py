@@ -23,8 +23,8 @@ IFUNC = 10
 # into their own frame, the return address too (gcc, libgcc/unwind-dw2.c: uw_install_context_1).
 INSTALLERS = ("_Unwind_ForcedUnwind", "_Unwind_RaiseException", "_Unwind_Resume",
               "_Unwind_Resume_or_Rethrow")
-# What a longjmp() of the same file returns from once more. Its CFI describes that frame as soon as
-# it has read the place to go on at into a register (glibc, sysdeps/x86_64/__longjmp.S).
+# Functions that a longjmp() of the same file returns from once more. Its CFI describes that frame as
+# soon as it has read the place to go on at into a register (glibc, sysdeps/x86_64/__longjmp.S).
 RETURNING_TWICE = ("setjmp", "_setjmp", "__sigsetjmp")
 
 

@@ -238,7 +238,7 @@ test_random (void)
     }
 }
 
-/* What a reader that looks at times takes for mapped at `time`; NULL: nothing. */
+/* Returns the frame that a reader that looks at times finds for `time`, or NULL. */
 static const LuSyscapMapping *
 find_at (GArray *frames, guint64 address, guint64 time)
 {

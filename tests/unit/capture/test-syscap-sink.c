@@ -417,8 +417,10 @@ test_exec (void)
                    "map 7 404000-406000 +0 i0 /bin/demo 02020001 @4000\n"
                    "map 7 406000-410000 +6000 i0 /bin/sh 01010001 @4000\n"
                    "sample 7/7: -512 404100 40410f\n"
+                   "map 7 404000-406000 +4000 i0 /bin/sh 01010001 @1000\n"
+                   "map 7 404000-406000 +0 i0 /bin/demo 02020001 @4000\n"
                    "sample 7/7: -512 400100 40010f\n"
-                   "metadata live-unwinder.shadowed-samples=2\n");
+                   "metadata live-unwinder.shadowed-samples=3\n");
   teardown (&fixture);
 }
 
