@@ -19,9 +19,10 @@
 /* The highest DWARF register number in use: x86-64 ends at 125, aarch64 at 127. */
 #define LU_ARCH_MAX_REGISTER 128
 /* The number of a register that the architecture does not have. */
-#define LU_ARCH_NO_REGISTER G_MAXUINT16
-#define LU_ARCH_PLT_BYTES   13
-#define LU_ARCH_JUMP_BYTES  6
+#define LU_ARCH_NO_REGISTER    G_MAXUINT16
+#define LU_ARCH_PLT_BYTES      13
+#define LU_ARCH_JUMP_BYTES     6
+#define LU_ARCH_MAX_LEAF_BYTES 256
 
 /* The registers that unwinding tables follow. */
 enum
@@ -64,6 +65,7 @@ typedef struct
    * begin at multiples of `code_unit` bytes. */
   gboolean (*looks_like_jump) (const guint8 *code, gint64 *displacement);
   guint8 code_unit;
+  guint16 leaf_bytes; /* of code that LuArch.leaf_of looks at, at most LU_ARCH_MAX_LEAF_BYTES */
   /* Zydis decodes the instructions of code with addresses of so many bits; 0: it does not. */
   guint8 decoded_bits;
   /* Functions of Go keep their return address and frame pointer where elf/go-cfi.c says. */
@@ -130,7 +132,7 @@ typedef struct _LuArch
   /* Optional: returns whether LU_ARCH_PLT_BYTES of code are an entry of a procedure linkage table,
    * which jumps to another file, or to what the same file exports. */
   gboolean (*is_plt_entry) (const guint8 *code);
-  /* Optional: returns what LU_LEAF_BYTES of code show about the frame of a leaf (lu_leaf_of()). */
+  /* Optional: returns what files.leaf_bytes of code show about a leaf's frame (lu_leaf_of()). */
   guint32 (*leaf_of) (const guint8 *code);
   /* Optional: whether Python's trampolines (python -X perf) return to this place of a mapping. */
   gboolean (*is_trampoline_return) (guint64 pc, guint64 start, guint64 size);

@@ -170,7 +170,7 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
   guint64 offset = file_offset_of (mapping, pc);
   LuLeaf kind = known_leaf (mapping, offset);
   LuMappedModule file;
-  guint8 bytes[LU_LEAF_BYTES];
+  guint8 bytes[LU_ARCH_MAX_LEAF_BYTES];
   LuCodeResult result;
 
   if (arch->leaf_of == NULL)
@@ -178,10 +178,10 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
   if (kind != LU_LEAF_UNKNOWN || reader == NULL)
     return kind;
   kind = LU_LEAF_UNDECIDED;
-  if (mapping->end - pc >= sizeof bytes)
+  if (mapping->end - pc >= arch->files.leaf_bytes)
     {
       file = lu_code_file_of (mapping, pid);
-      result = lu_code_reader_read (reader, &file, offset, bytes, sizeof bytes);
+      result = lu_code_reader_read (reader, &file, offset, bytes, arch->files.leaf_bytes);
       if (result != LU_CODE_READ)
         return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
       kind = arch->leaf_of (bytes);

@@ -407,7 +407,7 @@ complete_caller (Walk *walk)
   LuFrameRegs *caller = &walk->caller;
   const LuDwflMapping *mapping;
 
-  walk->has_lost_sp = walk->arch->has_link_register;
+  walk->has_lost_sp = walk->arch->has_link_register && !caller->has_sp;
   if (!walk->has_lost_sp)
     return;
   mapping = lu_dwfl_address_space_find (walk->space, caller->pc - 1);
@@ -433,6 +433,9 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
                              .ops = &frame_ops,
                              .data = walk };
 
+  context.has_link =
+      walk->arch->has_link_register && walk->stack->n_frames == 1
+      && lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->ra, &context.link);
   switch (lu_frame_providers_step (&context, walk->mapping, &frame, &walk->caller))
     {
     case LU_PROVIDER_FOUND:

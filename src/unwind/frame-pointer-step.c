@@ -804,6 +804,68 @@ find_other_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrame
   return LU_PROVIDER_NONE;
 }
 
+/* Checks the return address that the code of a leaf shows. */
+static LuProviderResult
+check_link (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame, LuLeaf leaf,
+            guint64 pc)
+{
+  const LuDwflMapping *mapping =
+      pc > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, pc - 1) : NULL;
+
+  if (mapping == NULL
+      || !(mapping->status == LU_STATUS_COMPLETE || mapping->status == LU_STATUS_JIT))
+    return LU_PROVIDER_NONE;
+  if (mapping->status == LU_STATUS_JIT)
+    return LU_PROVIDER_FOUND;
+  if (LU_LEAF_KIND (leaf) == LU_LEAF_BARE)
+    return self->ops->leads_to (self->data, mapping, pc, code, frame->pc);
+  switch (self->ops->call_before (self->data, mapping, pc))
+    {
+    case LU_CALL_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_CALL_NONE:
+      return LU_PROVIDER_NONE;
+    default:
+      return LU_PROVIDER_FOUND;
+    }
+}
+
+/* Steps from a leaf where calls put the return address in a register. That may hold an old value,
+ * so the code has to show whether it does, or where on the stack the register will be loaded from.
+ */
+static LuProviderResult
+go_by_link (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+            LuFrameRegs *caller)
+{
+  LuLeaf leaf = self->ops->leaf_at (self->data, code, frame->pc);
+  guint64 mask = lu_arch_address_mask (self->arch), word = self->arch->word_size, at;
+
+  *caller = *frame;
+  switch (LU_LEAF_KIND (leaf))
+    {
+    case LU_LEAF_UNKNOWN:
+      return LU_PROVIDER_UNKNOWN;
+    case LU_LEAF_BARE:
+      caller->pc = self->link;
+      caller->has_sp = TRUE;
+      if (!self->has_link)
+        return LU_PROVIDER_NONE;
+      break;
+    case LU_LEAF_POPPED:
+      at = frame->sp + LU_LEAF_DEPTH_OF (leaf) * word;
+      caller->sp = at + word;
+      caller->has_sp = FALSE;
+      if (!lu_frame_read_word (self, at, &caller->pc)
+          || !lu_frame_read_word (self, frame->sp + (LU_LEAF_FP_OF (leaf) - 1) * word, &caller->fp))
+        return LU_PROVIDER_NONE;
+      break;
+    default:
+      return LU_PROVIDER_NONE;
+    }
+  caller->pc &= mask;
+  return check_link (self, code, frame, leaf, caller->pc);
+}
+
 static LuProviderResult
 step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *frame,
       LuFrameRegs *caller)
@@ -811,9 +873,11 @@ step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *fra
   gboolean is_on_stack = !self->arch->has_link_register, is_vouched_for;
   LuProviderResult result = LU_PROVIDER_NONE, other = LU_PROVIDER_NONE;
 
-  /* A link register may hold an old value, which would have to be recognized. */
-  if (!lu_fp_step_is_possible (mapping) || (self->is_exact && !is_on_stack))
+  if (!lu_fp_step_is_possible (mapping))
     return LU_PROVIDER_NONE;
+  if (self->is_exact && !is_on_stack)
+    return mapping->status == LU_STATUS_JIT ? LU_PROVIDER_NONE
+                                            : go_by_link (self, mapping, frame, caller);
   if (self->is_exact)
     result = mapping->status == LU_STATUS_JIT ? go_by_words (self, frame, caller)
                                               : go_by_code (self, mapping, frame, caller);

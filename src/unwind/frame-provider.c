@@ -22,6 +22,7 @@ lu_frame_providers_step (LuFrameContext *context, const LuDwflMapping *mapping,
       LuProviderResult result;
 
       context->is_repeatable = FALSE;
+      caller->has_sp = FALSE;
       result = providers[i]->step (context, mapping, frame, caller);
       if (result == LU_PROVIDER_END)
         return LU_PROVIDER_NONE;

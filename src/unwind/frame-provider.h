@@ -18,6 +18,9 @@
 typedef struct
 {
   guint64 pc, sp, fp;
+  /* With a link register: `sp` of a caller that was found is its own, and not the place of a record
+   * to which its callee's frame pointer leads. */
+  gboolean has_sp;
 } LuFrameRegs;
 
 typedef enum
@@ -80,6 +83,8 @@ typedef struct
   gboolean is_exact;     /* the pc is not a return address: its frame may not be set up */
   gboolean is_generated; /* the frame's code is in no file; set by lu_frame_providers_step() */
   gboolean has_hotspot;  /* lu_address_space_has_hotspot() */
+  gboolean has_link;     /* the next is known */
+  guint64 link;          /* the link register of a frame whose pc is exact */
   LuProviderState state;
   LuSetUpCode *set_up; /* known, and added to */
   guint64 no_code;     /* regions (lu_view_region_of()) that hold no code; 0: not known */

@@ -182,10 +182,12 @@ go_on_from_top (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
   struct lu_regs *regs = &walk->regs;
   guint64 fp = regs->fp & regs->address_mask;
 
-  if (walk->view->has_pending || walk->arch->has_link_register
+  if (walk->view->has_pending
       || (lu_arch_may_be_system_call (walk->arch, walk->sample, regs->pc)
           && has_rule_before (walk, mapping, lookup)))
     return LU_PROVIDER_UNKNOWN;
+  if (walk->arch->has_link_register) /* then the code shows where the return address is */
+    return LU_PROVIDER_NONE;
   while (walk->top < LU_FP_LEAF_WORDS)
     {
       LuLeafWord word = {
@@ -247,7 +249,9 @@ move_to (LuWalk *walk, const LuFrameRegs *caller)
   regs->fp = caller->fp;
   regs->bx = 0;
   regs->ucontext = 0;
-  regs->known = LU_KNOWN_FP | (walk->arch->has_link_register ? LU_LOST_SP : 0);
+  regs->known = LU_KNOWN_FP;
+  if (walk->arch->has_link_register && !caller->has_sp)
+    regs->known |= LU_LOST_SP;
   regs->frame_kind = LU_FRAME_KIND_CALLER;
 }
 
@@ -261,6 +265,8 @@ ask_providers (LuWalk *walk, const LuDwflMapping *mapping, LuStatus status)
                              .sampled_sp = walk->copy.start,
                              .is_exact = regs->frame_kind != LU_FRAME_KIND_CALLER,
                              .has_hotspot = walk->view->has_hotspot,
+                             .has_link = (regs->known & LU_KNOWN_LINK) != 0,
+                             .link = regs->link,
                              .state = walk->provider_state,
                              .set_up = walk->set_up,
                              .no_code = ~walk->view->regions,

@@ -9,6 +9,7 @@
 
 #include "arch/aarch64/cfi.h"
 #include "arch/aarch64/go.h"
+#include "arch/aarch64/leaf.h"
 #include "arch/aarch64/walk-arch.h"
 #include "arch/arch.h"
 
@@ -142,6 +143,8 @@ const LuArch lu_arch_aarch64 = {
   .has_link_register = TRUE,
   .signs_return_addresses = TRUE,
   .decode_call = decode_call,
+  .is_plt_entry = lu_aarch64_is_plt_entry,
+  .leaf_of = lu_aarch64_leaf_of,
   .saved_words = saved_words,
   .complete_signal_rule = complete_signal_rule,
   .files.describe_vdso = lu_aarch64_describe_vdso,
@@ -152,6 +155,7 @@ const LuArch lu_arch_aarch64 = {
   .files.read_plt_entry = lu_aarch64_read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 4,
+  .files.leaf_bytes = LU_AARCH64_LEAF_BYTES,
   .files.has_go_frames = TRUE,
   .files.find_go_switch = lu_aarch64_find_go_switch,
   .files.complete_go_preempt = lu_aarch64_complete_go_preempt,

@@ -213,6 +213,7 @@ const LuArch lu_arch_x86_64 = {
   .files.read_plt_entry = read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
   .files.code_unit = 1,
+  .files.leaf_bytes = LU_LEAF_BYTES,
   .files.decoded_bits = 64,
   .files.has_go_frames = TRUE,
   .files.has_interpreters = TRUE,

@@ -278,6 +278,82 @@ test_registers (void)
   g_assert_cmpuint (lu_leaf_dwarf_number (15), ==, 15);
 }
 
+/* Code of aarch64, and where it shows that its return address is. */
+static void
+test_aarch64 (void)
+{
+#define LOADED(fp)                                                                                 \
+  (LU_LEAF_POPPED | ((fp) + 1) << LU_LEAF_DEPTH_SHIFT | ((fp) + 1) << LU_LEAF_FP_SHIFT)
+  static const struct
+  {
+    const char *what;
+    guint32 words[LU_ARCH_MAX_LEAF_BYTES / 4];
+    guint32 want;
+  } leaves[] = {
+    { "ret", { 0xd65f03c0 }, LU_LEAF_BARE },
+    { "autiasp; ret", { 0xd50323bf, 0xd65f03c0 }, LU_LEAF_BARE },
+    { "bti c; paciasp", { 0xd503245f, 0xd503233f }, LU_LEAF_BARE },
+    { "nop; stp x29, x30, [sp, #-16]!", { 0xd503201f, 0xa9bf7bfd }, LU_LEAF_BARE },
+    { "ldp x6, x7, [x1, #-32]!; cbnz x18; str x4, [x0], #8; ret",
+      { 0xa9fe1c26, 0xb5fffdf2, 0xf8008404, 0xd65f03c0 },
+      LU_LEAF_BARE },
+    { "ld1 {v0.16b}, [x1], #16; uaddlv h29, v0.16b; ret",
+      { 0x4cdf7020, 0x6e30381c, 0xd65f03c0 },
+      LU_LEAF_BARE },
+    { "stp x29, x30, [sp, #16]; ret", { 0xa9017bfd, 0xd65f03c0 }, LU_LEAF_BARE },
+    { "cmp x1, #3; tst x1, #1; ret", { 0xf1000c3f, 0xf240003f, 0xd65f03c0 }, LU_LEAF_BARE },
+    { "ldadd x1, x2, [x0]; casal x1, x2, [x0]; ret",
+      { 0xf8210002, 0xc8e1fc02, 0xd65f03c0 },
+      LU_LEAF_BARE },
+    { "adrp x16; ldr x17, [x16]; add x16, x16; br x17",
+      { 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220 },
+      LU_LEAF_BARE },
+    { "br x17", { 0xd61f0220 }, LU_LEAF_UNDECIDED },
+    { "br x3", { 0xd61f0060 }, LU_LEAF_UNDECIDED },
+    { "b", { 0x14000001, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "bl; ret", { 0x94000001, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "blr x3; nop; ret", { 0xd63f0060, 0xd503201f, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "svc; ret", { 0xd4000001, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "mov x29, sp; ret", { 0x910003fd, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "add sp, sp, #16; ret", { 0x910043ff, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "add sp, sp, x1; ret", { 0x8b2163ff, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "and sp, x1, #-16; ret", { 0x927cec3f, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "mov x30, x3; ret", { 0xaa0303fe, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "movz x29, #0; ret", { 0xd280001d, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "ldr x30, [sp], #16; ret", { 0xf84107fe, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "ldr x30, [sp, #8]; ret", { 0xf94007fe, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "ldp x19, x30, [sp, #16]; ret", { 0xa9417bf3, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "ldr x0, [sp], #16; ret", { 0xf84107e0, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "ldr q0, [sp], #16; ret", { 0x3cc107e0, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "stp x19, x20, [sp, #-16]!; ret", { 0xa9bf53f3, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "mrs x30, tpidr_el0; ret", { 0xd53bd05e, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "udf", { 0 }, LU_LEAF_UNDECIDED },
+    { "ldp x29, x30, [sp], #32; ret", { 0xa8c27bfd, 0xd65f03c0 }, LOADED (0) },
+    { "bl; ldp x19, x20, [sp, #16]; ldp x29, x30, [sp, #32]; add sp, sp, #64; ret",
+      { 0x94000001, 0xa94153f3, 0xa9427bfd, 0x910103ff, 0xd65f03c0 },
+      LOADED (4) },
+    { "mov x29, sp; ldp x29, x30, [sp], #16; ret",
+      { 0x910003fd, 0xa8c17bfd, 0xd65f03c0 },
+      LOADED (0) },
+    { "stp x29, x30, [sp, #-16]! after a call", { 0x94000001, 0xa9bf7bfd }, LU_LEAF_UNDECIDED },
+    { "ldp x29, x30, [sp, #-16]", { 0xa97f7bfd, 0xd65f03c0 }, LU_LEAF_UNDECIDED },
+    { "sub sp, sp, #16; ldp x29, x30, [sp], #16", { 0xd10043ff, 0xa8c17bfd }, LU_LEAF_UNDECIDED },
+  };
+#undef LOADED
+  static const guint32 entry[] = { 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220 };
+  static const guint32 with_bti[] = { 0xd503245f, 0x90000010, 0xf9400211, 0x91000210 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (leaves); i++)
+    {
+      g_test_message ("%s", leaves[i].what);
+      g_assert_cmphex (lu_arch_aarch64.leaf_of ((const guint8 *) leaves[i].words), ==,
+                       leaves[i].want);
+    }
+  g_assert_true (lu_arch_aarch64.is_plt_entry ((const guint8 *) entry));
+  g_assert_true (lu_arch_aarch64.is_plt_entry ((const guint8 *) with_bti));
+  g_assert_false (lu_arch_aarch64.is_plt_entry ((const guint8 *) &entry[1]));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -288,5 +364,6 @@ main (int argc, char **argv)
   g_test_add_func ("/leaf/pops", test_pops);
   g_test_add_func ("/leaf/registers", test_registers);
   g_test_add_func ("/leaf/roots", test_roots);
+  g_test_add_func ("/leaf/aarch64", test_aarch64);
   return g_test_run ();
 }

@@ -1,42 +1,61 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-walker-link.c - walks where frame pointers point to the lower ends of frames, as on aarch64:
- * after a frame-pointer step the stack pointer is not known, so the caller's frame is found by the
- * record of its frame pointer and return address. */
+/* test-walker-link.c - walks where calls put the return address in a register and frame pointers
+ * point to the lower ends of frames, as on aarch64. After a frame-pointer step the stack pointer is
+ * not known, so the caller's frame is found by the record of its frame pointer and return address.
+ * A leaf without CFI has its return address where its code shows. */
 
 #include "../table/section.h"
 
+#include "unwind/unwinder.h"
 #include "unwind/walker.h"
 
 #include <elf.h>
+#include <glib/gstdio.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
 #define CODE       0x400000u
 #define CODE_SIZE  0x10000u
-#define LEAF       (CODE + 0x100) /* a frame of 16 bytes */
+#define LEAF       (CODE + 0x300) /* a frame of 16 bytes */
 #define CALLER     (CODE + 0x200) /* a frame of 160 bytes, the record at its lower end */
 #define DECOY      (CODE + 0x204)
-#define START      (CODE + 0x300) /* the outermost function */
+#define START      (CODE + 0x380) /* the outermost function */
+#define BARE       (CODE + 0x100) /* no CFI; the return address is in x30 */
+#define POPS       (CODE + 0x180) /* no CFI; x29 and x30 are on the stack */
 #define JIT        0x10000u
 #define SECTION_AT 0x400
 #define SP         G_GUINT64_CONSTANT (0x7fff0000)
 #define AT(i)      (SP + 8 * (i))
 #define RECORD     6 /* the index of the caller's record; words of a frame without CFI are below */
 #define N          40
+/* A return address with an authentication code. */
+#define SIGNED(pc) ((pc) | G_GUINT64_CONSTANT (0x2a) << 48)
 
 enum
 {
   PERF_FP = 29,
+  PERF_LINK,
   PERF_SP = 31,
   PERF_PC = 32,
   N_REGS
 };
 
+static char *path; /* of the file */
+
 static const char names[] = "\0.eh_frame\0.shstrtab";
 
-/* A file of one segment with the section. */
+/* Code without CFI, and what has called it. */
+static const guint32 code[][2] = {
+  { BARE, 0x8b020c10 },        /* add x16, x0, x2, lsl #3 */
+  { BARE + 4, 0xd65f03c0 },    /* ret */
+  { POPS, 0xa94153f3 },        /* ldp x19, x20, [sp, #16] */
+  { POPS + 4, 0xa8c27bfd },    /* ldp x29, x30, [sp], #32 */
+  { CALLER, 0x94000000 - 64 }, /* bl BARE */
+};
+
+/* Writes a file of one segment with the section, and returns its image. */
 static LuImage *
 make_image (const Section *section)
 {
@@ -75,6 +94,10 @@ make_image (const Section *section)
   memcpy (bytes + SECTION_AT, section->bytes->data, section->bytes->len);
   memcpy (bytes + names_at, names, sizeof names);
   memcpy (bytes + headers_at, sections, sizeof sections);
+  for (guint i = 0; i < G_N_ELEMENTS (code); i++)
+    memcpy (bytes + (code[i][0] - CODE), &code[i][1], sizeof code[i][1]);
+  g_assert_true (g_file_set_contents (path, (const char *) bytes,
+                                      (gssize) (headers_at + sizeof sections), NULL));
   return lu_image_new_from_memory (bytes, headers_at + sizeof sections, NULL);
 }
 
@@ -83,7 +106,7 @@ static LuModule *
 make_file (void)
 {
   g_autoptr (Section) section = section_new (TRUE);
-  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = (char *) "/nowhere/file" };
+  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path };
   LuModule *module = lu_module_new (&key);
   CieSpec spec = { .return_column = 30, .program = BYTES (0x0c, 31, 0) };
   guint cie = section_add_cie (section, &spec);
@@ -106,40 +129,82 @@ add_mapping (LuAddressSpace *space, LuModule *module, guint64 start)
   return lu_address_space_take_with_mapping (space, &mapping);
 }
 
-/* The leaf is called by code without CFI, and that by the function with the large frame. */
-static void
-test_record (void)
+typedef struct
 {
+  const char *name;
+  guint64 regs[N_REGS];
+  guint64 words[N];
+  guint decoys; /* from here on, words that are return addresses of a wrong stack */
+  guint64 pcs[4];
+} Case;
+
+static const Case cases[] = {
+  /* A leaf called by code without CFI, and that by the function with the large frame. */
+  { "record",
+    { [PERF_FP] = SP, [PERF_SP] = SP, [PERF_PC] = LEAF },
+    { [0] = AT (2), JIT + 8, AT (RECORD), CALLER + 4, [RECORD] = 0, START + 4 },
+    RECORD + 2,
+    { LEAF, JIT + 8, CALLER + 4, START + 4 } },
+  /* The stack pointer is that of the caller, whose frame pointer may be any value. */
+  { "leaf without a frame",
+    { [PERF_FP] = 7, [PERF_SP] = SP, [PERF_LINK] = SIGNED (CALLER + 4), [PERF_PC] = BARE },
+    { [0] = 0, START + 4 },
+    2,
+    { BARE, CALLER + 4, START + 4 } },
+  /* The link register is an old one. */
+  { "leaf that is about to return",
+    { [PERF_FP] = SP, [PERF_SP] = SP, [PERF_LINK] = JIT + 8, [PERF_PC] = POPS },
+    { [0] = AT (RECORD), SIGNED (CALLER + 4), [RECORD] = 0, START + 4 },
+    RECORD + 2,
+    { POPS, CALLER + 4, START + 4 } },
+  /* Nothing has called this code from there. */
+  { "link register without a call",
+    { [PERF_FP] = SP, [PERF_SP] = SP, [PERF_LINK] = CALLER + 8, [PERF_PC] = BARE },
+    { [0] = AT (2), CALLER + 4, AT (RECORD), START + 4 },
+    6,
+    { BARE } },
+};
+
+/* By the table engine, three times by the same walker, and by dwfl. */
+static void
+run_case (gconstpointer data)
+{
+  const Case *self = data;
   LuModuleKey jit_key = { .kind = LU_MODULE_ANONYMOUS, .path = (char *) "//anon" };
   g_autoptr (LuModule) file = make_file (), jit = lu_module_new (&jit_key);
-  LuAddressSpace *space = lu_address_space_new ();
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autoptr (LuUnwinder) dwfl = lu_unwinder_dwfl.new(NULL);
   g_autoptr (LuWalker) walker = lu_walker_new (FALSE);
   g_autofree LuStack *stack = g_new0 (LuStack, 1);
-  const guint64 pcs[] = { LEAF, JIT + 8, CALLER + 4, START + 4 };
-  guint64 regs[N_REGS] = { [PERF_FP] = SP, [PERF_SP] = SP, [PERF_PC] = LEAF };
-  guint64 words[N] = { [0] = AT (2), JIT + 8, AT (RECORD), CALLER + 4, [RECORD] = 0, START + 4 };
+  g_autofree guint64 *words = g_memdup2 (self->words, sizeof self->words);
   const LuSample sample = { .cpumode = PERF_RECORD_MISC_USER,
                             .regs = { .abi = PERF_SAMPLE_REGS_ABI_64,
                                       .machine = EM_AARCH64,
                                       .n_words = N_REGS,
                                       .mask = (G_GUINT64_CONSTANT (1) << N_REGS) - 1,
-                                      .words = regs },
+                                      .words = self->regs },
                             .stack = (const guint8 *) words,
-                            .stack_asked = sizeof words,
-                            .stack_size = sizeof words };
+                            .stack_asked = sizeof self->words,
+                            .stack_size = sizeof self->words };
+  LuAddressSpace *space = add_mapping (add_mapping (lu_address_space_new (), file, CODE), jit, JIT);
+  guint n = 0;
 
-  /* Return addresses where the record would be if the step had found the end of the frame. */
-  for (guint i = RECORD + 2; i < N; i++)
+  while (n < G_N_ELEMENTS (self->pcs) && self->pcs[n] != 0)
+    n++;
+  for (guint i = self->decoys; i < N; i++)
     words[i] = DECOY;
-  space = add_mapping (add_mapping (space, file, CODE), jit, JIT);
-  for (guint run = 0; run < 3; run++)
+  lu_walker_read_code (walker, reader, 0);
+  for (guint run = 0; run < 4; run++)
     {
       lu_stack_reset (stack);
-      g_assert_true (lu_walker_walk (walker, 1, &sample, space, stack));
-      g_assert_cmpint (stack->status, ==, LU_STATUS_COMPLETE);
-      g_assert_cmpuint (stack->n_frames, ==, G_N_ELEMENTS (pcs));
-      for (guint i = 0; i < stack->n_frames; i++)
-        g_assert_cmphex (stack->frames[i].pc, ==, pcs[i]);
+      if (run == 3)
+        dwfl->ops->unwind (dwfl, &(LuUnwindRequest){ .sample = &sample, .space = space }, stack);
+      else
+        g_assert_true (lu_walker_walk (walker, 1, &sample, space, stack));
+      g_assert_cmpint (stack->status, ==, n > 1 ? LU_STATUS_COMPLETE : LU_STATUS_NO_UNWIND_INFO);
+      g_assert_cmpuint (stack->n_frames, ==, n);
+      for (guint i = 0; i < n; i++)
+        g_assert_cmphex (stack->frames[i].pc, ==, self->pcs[i]);
     }
   lu_address_space_unref (space);
 }
@@ -147,7 +212,18 @@ test_record (void)
 int
 main (int argc, char **argv)
 {
+  int result;
+
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/walker-link/record", test_record);
-  return g_test_run ();
+  g_close (g_file_open_tmp ("live-unwinder-XXXXXX", &path, NULL), NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("/walker-link/%s", cases[i].name);
+
+      g_test_add_data_func (name, &cases[i], run_case);
+    }
+  result = g_test_run ();
+  g_unlink (path);
+  g_free (path);
+  return result;
 }
