@@ -643,6 +643,19 @@ is_end (const Walk *walk)
              && lu_code_is_last_call (walk->mapping, walk->lookup + 1));
 }
 
+/* Returns whether the sampled link register, which no step has read from the stack, is 0 at the
+ * entry of a program, whose first instruction has no caller. */
+static gboolean
+is_without_link (const Walk *walk)
+{
+  const LuArch *arch = walk->arch;
+  guint64 link;
+
+  return arch->has_link_register && walk->stack->n_frames == 1 && walk->n_reads == 0
+         && lu_arch_read_dwarf (arch, &walk->sample->regs, arch->ra, &link) && link == 0
+         && lu_dwfl_facts_is_entry (walk->mapping, walk->lookup);
+}
+
 /* Returns why libdwfl found no caller although there is a rule. */
 static LuStatus
 explain_end (Walk *walk, guint64 *stack_needed)
@@ -651,6 +664,8 @@ explain_end (Walk *walk, guint64 *stack_needed)
     return explain_address (walk, walk->failed_address, stack_needed);
   if (walk->n_reads > 0 && (walk->last_value & lu_arch_address_mask (walk->arch)) == 0)
     return is_end (walk) ? LU_STATUS_COMPLETE : LU_STATUS_BAD_RETURN_ADDRESS;
+  if (is_without_link (walk))
+    return LU_STATUS_COMPLETE;
   /* The rule needs a register that was saved in unreadable memory. */
   if (walk->has_lost)
     return explain_address (walk, walk->lost_address, stack_needed);

@@ -22,6 +22,7 @@
 #define CALLER     (CODE + 0x200) /* a frame of 160 bytes, the record at its lower end */
 #define DECOY      (CODE + 0x204)
 #define START      (CODE + 0x380) /* the outermost function */
+#define ENTRY      (CODE + 0x3a0) /* of the program */
 #define BARE       (CODE + 0x100) /* no CFI; the return address is in x30 */
 #define POPS       (CODE + 0x180) /* no CFI; x29 and x30 are on the stack */
 #define JIT        0x10000u
@@ -78,6 +79,7 @@ make_image (const Section *section)
   Elf64_Ehdr header = { .e_ident = ELFMAG,
                         .e_type = ET_DYN,
                         .e_machine = EM_AARCH64,
+                        .e_entry = ENTRY,
                         .e_phoff = sizeof header,
                         .e_shoff = headers_at,
                         .e_phentsize = sizeof segment,
@@ -115,6 +117,7 @@ make_file (void)
   section_add_fde (section, cie, LEAF, 16, BYTES (0x0e, 16, 0x9d, 2, 0x9e, 1));
   section_add_fde (section, cie, CALLER, 16, BYTES (0x0e, 0xa0, 0x01, 0x9d, 20, 0x9e, 19));
   section_add_fde (section, cie, START, 16, BYTES (0x07, 30));
+  section_add_fde (section, cie, ENTRY, 16, BYTES (0));
   section_add_u32 (section, 0);
   lu_module_publish (module, LU_MODULE_READY, make_image (section));
   lu_call_sites_add (lu_module_make_call_sites (module), CALLER + 4 - CODE, LU_CALL_INDIRECT);
@@ -136,6 +139,7 @@ typedef struct
   guint64 words[N];
   guint decoys; /* from here on, words that are return addresses of a wrong stack */
   guint64 pcs[4];
+  LuStatus status;
 } Case;
 
 static const Case cases[] = {
@@ -162,7 +166,10 @@ static const Case cases[] = {
     { [PERF_FP] = SP, [PERF_SP] = SP, [PERF_LINK] = CALLER + 8, [PERF_PC] = BARE },
     { [0] = AT (2), CALLER + 4, AT (RECORD), START + 4 },
     6,
-    { BARE } },
+    { BARE },
+    LU_STATUS_NO_UNWIND_INFO },
+  /* The kernel starts a program with registers of 0. */
+  { "first instruction of a program", { [PERF_SP] = SP, [PERF_PC] = ENTRY }, { 0 }, N, { ENTRY } },
 };
 
 /* By the table engine, three times by the same walker, and by dwfl. */
@@ -201,7 +208,7 @@ run_case (gconstpointer data)
         dwfl->ops->unwind (dwfl, &(LuUnwindRequest){ .sample = &sample, .space = space }, stack);
       else
         g_assert_true (lu_walker_walk (walker, 1, &sample, space, stack));
-      g_assert_cmpint (stack->status, ==, n > 1 ? LU_STATUS_COMPLETE : LU_STATUS_NO_UNWIND_INFO);
+      g_assert_cmpint (stack->status, ==, self->status);
       g_assert_cmpuint (stack->n_frames, ==, n);
       for (guint i = 0; i < n; i++)
         g_assert_cmphex (stack->frames[i].pc, ==, self->pcs[i]);
