@@ -605,6 +605,26 @@ may_be_interpreted (const LuFrameContext *self, const LuFrameRegs *frame)
          && lu_fp_hotspot_may_call (slots, frame->sp, frame->fp);
 }
 
+/* Returns whether the frame pointer is that of the interpreted method that runs, which still has
+ * its return address in a register, from its entry. Were it a caller's, the return address of a
+ * method called by that would be between it and the stack pointer. */
+static gboolean
+is_own_interpreted (LuFrameContext *self, const LuFrameRegs *frame, guint64 address)
+{
+  guint word = self->arch->word_size;
+  guint64 slot, value;
+
+  if (frame->fp - frame->sp > LU_FP_MAX_WORDS * word
+      || !lu_frame_read_word (self, frame->fp - word, &slot)
+      || !lu_fp_hotspot_is_interpreted (slot, frame->fp)
+      || !lu_frame_read_word (self, frame->fp + word, &value) || value != address)
+    return FALSE;
+  for (guint64 at = frame->sp; at < frame->fp; at += word)
+    if (!lu_frame_read_word (self, at, &value) || is_generated (self, value))
+      return FALSE;
+  return TRUE;
+}
+
 /* Returns whether a leaf of HotSpot is, or may be, between interpreted and compiled code. The
  * registers of code that a signal has interrupted are not known. */
 static gboolean
@@ -620,7 +640,8 @@ is_between (LuFrameContext *self, const LuFrameRegs *frame)
   lu_arch_read_dwarf (arch, regs, arch->hotspot_return, &address);
   lu_arch_read_dwarf (arch, regs, arch->bx, &bx);
   return lu_fp_hotspot_is_between (frame->sp, frame->fp, sender)
-         || lu_fp_hotspot_is_between (frame->sp, frame->fp, bx) || is_generated (self, address);
+         || lu_fp_hotspot_is_between (frame->sp, frame->fp, bx)
+         || (is_generated (self, address) && !is_own_interpreted (self, frame, address));
 }
 
 /* Steps from a leaf of HotSpot's generated code. BEYOND: it may be between interpreted and compiled
