@@ -298,10 +298,9 @@ add_plt_entry (guint64 start, guint64 size, guint32 symbol, gpointer user_data)
   LuElfSymbols *self = user_data;
 
   if (lu_elf_file_code_at_address (&self->file, start) != NULL)
-    keep_entry (self, &(Entry){ .start = start,
-                                .size = (guint32) size,
-                                .name = symbol,
-                                .source = SOURCE_PLT });
+    keep_entry (
+        self,
+        &(Entry){ .start = start, .size = (guint32) size, .name = symbol, .source = SOURCE_PLT });
 }
 
 static void
