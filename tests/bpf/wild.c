@@ -112,7 +112,8 @@ main (void)
         {
           uint64_t sp = next () % 4 != 0 ? at + 8 * (next () % WORDS) : word (at, (uint64_t) code);
 
-          spin_with (sp & mask, next () % 2 != 0 ? sp + 8 * (next () % 64) : word (at, (uint64_t) code),
+          spin_with (sp & mask,
+                     next () % 2 != 0 ? sp + 8 * (next () % 64) : word (at, (uint64_t) code),
                      200000, next () % 2 != 0 ? code : loop);
         }
     }
