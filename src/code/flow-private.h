@@ -91,5 +91,41 @@ struct _LuFlow
   LuFactsList *facts;
 };
 
+static inline LuFlowFunction *
+lu_flow_function_at (const LuFlow *self, guint32 id)
+{
+  return &g_array_index (self->functions, LuFlowFunction, id);
+}
+
+/* Returns whether a function is known to begin at an address in the range. */
+static inline gboolean
+lu_flow_is_start (const LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return (self->starts[at / 8] >> at % 8 & 1) != 0;
+}
+
+static inline gboolean
+lu_flow_is_in_range (const LuFlow *self, guint64 address)
+{
+  return address - self->range.start < self->range.size;
+}
+
 /* Returns the number of the function that begins at an address, or 0. */
 guint32 lu_flow_find_function (const LuFlow *self, guint64 address);
+/* Adds a path of a function that is to be followed from an address on. */
+void lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path);
+
+/* Tables of jumps (flow-tables.c) */
+
+/* Steps for each byte of code, at most, to find what of open jumps is within a function. */
+#define LU_FLOW_OPEN_WORK 16
+
+/* Reads where an entry of a table leads. FALSE: it cannot be read. */
+gboolean lu_flow_read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target);
+/* Returns a limit of what an instruction loads from a table of bytes, which has the index for a
+ * table of jumps; 0: there is none. */
+guint32 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path);
+/* Keeps a jump through a table of unknown size for lu_flow_run_tables(). */
+void lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path);

@@ -22,30 +22,12 @@
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
 #define MAX_ENTRIES 4096
-/* Jumps through tables of unknown size that are kept. */
-#define MAX_OPEN 4096
-/* The longest function that they are followed in, in bytes. */
-#define MAX_OPEN_FUNCTION (256u << 10)
-#define MAX_OPEN_ENTRIES  1024
-/* Bytes between an entry's code and code that was reached, outside of the first piece of a
- * function. */
-#define MAX_APART 1024
-/* Steps for each byte of code, at most, to find what is within a function. */
-#define OPEN_WORK_PER_BYTE 16
-/* Entries of a table of bytes. */
-#define MAX_BYTES 256
 /* Instructions that are looked at to tell whether a function begins. */
 #define MAX_STRAIGHT 64
 /* rbx, rbp, r12 to r15 */
 #define CALLEE_SAVED 0xf028u
 
 /* Functions */
-
-static LuFlowFunction *
-function_at (const LuFlow *self, guint32 id)
-{
-  return &g_array_index (self->functions, LuFlowFunction, id);
-}
 
 static gpointer
 key_of (const LuFlow *self, guint64 address)
@@ -59,14 +41,6 @@ lu_flow_find_function (const LuFlow *self, guint64 address)
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->by_start, key_of (self, address)));
 }
 
-static gboolean
-is_start (const LuFlow *self, guint64 address)
-{
-  gsize at = address - self->range.start;
-
-  return (self->starts[at / 8] >> at % 8 & 1) != 0;
-}
-
 gint
 lu_code_compare_addresses (gconstpointer a, gconstpointer b)
 {
@@ -76,19 +50,13 @@ lu_code_compare_addresses (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-is_in_range (const LuFlow *self, guint64 address)
-{
-  return address - self->range.start < self->range.size;
-}
-
-static gboolean
 is_at_home (const LuFlow *self, guint64 address)
 {
   return address - self->home.start < self->home.size;
 }
 
-static void
-add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
+void
+lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
 {
   LuFlowItem item = { .address = address, .function = function, .path = *path };
 
@@ -117,7 +85,8 @@ add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry
 
   if (id != 0)
     {
-      function_at (self, id)->kind = (guint8) MIN (function_at (self, id)->kind, (guint8) kind);
+      lu_flow_function_at (self, id)->kind =
+          (guint8) MIN (lu_flow_function_at (self, id)->kind, (guint8) kind);
       return id;
     }
   id = self->functions->len;
@@ -127,7 +96,7 @@ add_function (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry
   self->starts[at / 8] |= (guint8) (1 << at % 8);
   lu_path_enter (&path);
   path.facts.is_root = is_entry != FALSE;
-  add_item (self, address, id, &path);
+  lu_flow_add_item (self, address, id, &path);
   return id;
 }
 
@@ -159,7 +128,7 @@ let_go_on (LuFlow *self, const LuFlowLink *link, const LuFlowFunction *function)
 
   if (!link->is_call)
     {
-      take_over_fp (function_at (self, item.function), function);
+      take_over_fp (lu_flow_function_at (self, item.function), function);
       g_array_append_val (self->returning, item.function);
       return;
     }
@@ -176,7 +145,7 @@ set_returns (LuFlow *self, guint32 id)
   while (self->returning->len > 0)
     {
       guint32 last = self->returning->len - 1, now = g_array_index (self->returning, guint32, last);
-      LuFlowFunction *function = function_at (self, now);
+      LuFlowFunction *function = lu_flow_function_at (self, now);
       guint32 waiter = function->waiters;
 
       g_array_set_size (self->returning, last);
@@ -199,18 +168,18 @@ add_jump (LuFlow *self, guint32 from, guint32 to)
   if (from == to)
     return;
   g_array_append_val (self->jumps, jump);
-  if (to != LU_FLOW_ANYWHERE && function_at (self, to)->returns)
-    take_over_fp (function_at (self, from), function_at (self, to));
-  if (to == LU_FLOW_ANYWHERE || function_at (self, to)->returns)
+  if (to != LU_FLOW_ANYWHERE && lu_flow_function_at (self, to)->returns)
+    take_over_fp (lu_flow_function_at (self, from), lu_flow_function_at (self, to));
+  if (to == LU_FLOW_ANYWHERE || lu_flow_function_at (self, to)->returns)
     set_returns (self, from);
   else
-    add_link (self, &function_at (self, to)->waiters, link);
+    add_link (self, &lu_flow_function_at (self, to)->waiters, link);
 }
 
 static void
 give_up (LuFlow *self, guint32 id)
 {
-  function_at (self, id)->is_bad = TRUE;
+  lu_flow_function_at (self, id)->is_bad = TRUE;
   set_returns (self, id);
 }
 
@@ -220,7 +189,8 @@ give_up (LuFlow *self, guint32 id)
 static gboolean
 is_weaker (const LuFlow *self, guint32 id, guint32 than)
 {
-  const LuFlowFunction *one = function_at (self, id), *other = function_at (self, than);
+  const LuFlowFunction *one = lu_flow_function_at (self, id),
+                       *other = lu_flow_function_at (self, than);
 
   if (one->is_bad != other->is_bad)
     return one->is_bad;
@@ -238,7 +208,8 @@ take_place (LuFlow *self, guint32 id, gsize at)
 {
   guint32 owner = self->owners[at / LU_FLOW_GRAIN];
 
-  if (owner == id || owner == 0 || function_at (self, id)->is_bad || !is_weaker (self, owner, id))
+  if (owner == id || owner == 0 || lu_flow_function_at (self, id)->is_bad
+      || !is_weaker (self, owner, id))
     return FALSE;
   give_up (self, owner);
   self->owners[at / LU_FLOW_GRAIN] = id;
@@ -272,7 +243,7 @@ meet (LuFlow *self, guint32 id, gsize at, LuPath *path)
       give_up (self, id);
       return FALSE;
     }
-  if (*owner != id && (function_at (self, *owner)->is_bad || is_changed)
+  if (*owner != id && (lu_flow_function_at (self, *owner)->is_bad || is_changed)
       && is_weaker (self, *owner, id))
     {
       give_up (self, *owner);
@@ -315,7 +286,7 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
 static gboolean
 is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
 {
-  LuFlowFunction *function = function_at (self, id);
+  LuFlowFunction *function = lu_flow_function_at (self, id);
 
   if (lu_path_is_balanced (path))
     return TRUE;
@@ -344,7 +315,7 @@ never_returns (const LuFlow *self, guint64 address, gboolean *is_entry)
 static void
 jump_away (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
-  LuFunctionJump jump = { function_at (self, id)->start, address };
+  LuFunctionJump jump = { lu_flow_function_at (self, id)->start, address };
   gboolean is_entry, is_end = never_returns (self, address, &is_entry);
 
   if (is_entry)
@@ -352,9 +323,9 @@ jump_away (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
   if (lu_path_is_balanced (path))
     {
       g_array_append_val (self->far_jumps, jump);
-      function_at (self, id)->has_exit |=
+      lu_flow_function_at (self, id)->has_exit |=
           (is_entry || lu_code_hints_has_often (self->file->hints, address))
-          && function_at (self, id)->kind < LU_START_WORD;
+          && lu_flow_function_at (self, id)->kind < LU_START_WORD;
     }
   else if (!path->facts.is_root && !is_end)
     give_up (self, id);
@@ -385,7 +356,7 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
   gsize at = address - self->range.start;
   LuFlowFunction *to;
 
-  if (!is_in_range (self, address) || leaves_home (self, address, path, way))
+  if (!lu_flow_is_in_range (self, address) || leaves_home (self, address, path, way))
     {
       if (way == BY_JUMP)
         jump_away (self, id, address, path);
@@ -393,13 +364,13 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
         set_returns (self, id);
       return FALSE;
     }
-  if (!is_start (self, address) || address == function_at (self, id)->start)
+  if (!lu_flow_is_start (self, address) || address == lu_flow_function_at (self, id)->start)
     return TRUE;
   if (is_left_well (self, id, path))
     {
-      to = function_at (self, lu_flow_find_function (self, address));
-      function_at (self, id)->has_exit |=
-          to->kind == LU_START_CERTAIN && function_at (self, id)->kind < LU_START_WORD;
+      to = lu_flow_function_at (self, lu_flow_find_function (self, address));
+      lu_flow_function_at (self, id)->has_exit |=
+          to->kind == LU_START_CERTAIN && lu_flow_function_at (self, id)->kind < LU_START_WORD;
       add_jump (self, id, lu_flow_find_function (self, address));
     }
   else if (way != BEHIND_CALL && is_weaker (self, lu_flow_find_function (self, address), id))
@@ -418,119 +389,7 @@ static void
 fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
   if (can_go_to (self, id, address, path, BY_JUMP))
-    add_item (self, address, id, path);
-}
-
-static gboolean
-read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target)
-{
-  const LuFlowFile *file = self->file;
-  gint32 offset;
-
-  if (table->is_wide)
-    return file->read_pointer (file->data, table->address + 8 * (guint64) i, target);
-  if (!file->read (file->data, table->address + 4 * (guint64) i, &offset, sizeof offset))
-    return FALSE;
-  *target = table->base + (guint64) (gint64) offset;
-  return TRUE;
-}
-
-static void
-note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path)
-{
-  const LuFlowOpenJump jump = { table, id, *path };
-
-  if (self->open_jumps->len < MAX_OPEN)
-    g_array_append_val (self->open_jumps, jump);
-}
-
-/* Takes from the work that open jumps may still cost. FALSE: nothing is left. */
-static gboolean
-work_on_open_jumps (LuFlow *self)
-{
-  if (self->open_work == 0)
-    return FALSE;
-  self->open_work--;
-  return TRUE;
-}
-
-/* Returns whether the nearest code before or behind an offset that was reached belongs to a
- * function. step: -1 or 1. */
-static gboolean
-is_beside (LuFlow *self, guint32 id, gsize at, gssize step)
-{
-  for (guint i = 0; i < MAX_APART && at < self->range.size && work_on_open_jumps (self); i++)
-    {
-      if (self->cells[at] > LU_CELL_INSIDE)
-        return self->owners[at / LU_FLOW_GRAIN] == id;
-      at += (gsize) step;
-    }
-  return FALSE;
-}
-
-/* Returns whether no other function is known to begin between the start of a function and an
- * address. */
-static gboolean
-is_behind_start (LuFlow *self, guint32 id, guint64 address)
-{
-  guint64 start = function_at (self, id)->start;
-
-  if (address <= start || address - start >= MAX_OPEN_FUNCTION)
-    return FALSE;
-  if (id != self->open_function || self->open_n != self->functions->len)
-    {
-      guint64 end = MIN (start + MAX_OPEN_FUNCTION, self->range.start + self->range.size), at;
-
-      for (at = start + 1; at < end && !is_start (self, at) && work_on_open_jumps (self);)
-        at++;
-      self->open_function = id;
-      self->open_n = self->functions->len;
-      self->open_end = at;
-    }
-  return address < self->open_end;
-}
-
-/* Returns whether an address is in a function, which may be in two pieces: behind its start, or
- * between code of the function that was reached. */
-static gboolean
-is_within (LuFlow *self, guint32 id, guint64 address)
-{
-  gsize at = address - self->range.start;
-
-  return self->cells[at] != LU_CELL_INSIDE && !is_start (self, address)
-         && (is_behind_start (self, id, address)
-             || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
-}
-
-/* Returns whether a path to an address would change nothing. */
-static gboolean
-is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path)
-{
-  gsize at = address - self->range.start;
-  LuFrameFacts facts;
-
-  if (self->cells[at] <= LU_CELL_INSIDE || self->owners[at / LU_FLOW_GRAIN] != id)
-    return FALSE;
-  facts = *lu_facts_list_get (self->facts, self->cells[at]);
-  return !lu_frame_facts_meet (&facts, &path->facts);
-}
-
-/* Follows the entries of a table, up to the first that is no pointer to code, that lead into the
- * function itself. */
-static void
-follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
-{
-  const LuJumpTable table = { .address = jump->table, .is_wide = TRUE };
-  guint32 id = jump->function;
-  guint64 target;
-
-  if (function_at (self, id)->is_bad)
-    return;
-  for (guint32 i = 0; i < MAX_OPEN_ENTRIES && work_on_open_jumps (self)
-                      && read_entry (self, &table, i, &target) && is_in_range (self, target);
-       i++)
-    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, target))
-      add_item (self, target, id, &jump->path);
+    lu_flow_add_item (self, address, id, path);
 }
 
 /* Follows all entries of a table. FALSE: it is none. */
@@ -544,43 +403,24 @@ follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
     return FALSE;
   if (table.n == 0)
     {
-      note_open_jump (self, id, table.address, path);
+      lu_flow_note_open_jump (self, id, table.address, path);
       return FALSE;
     }
   for (guint32 i = 0; i < table.n; i++)
-    if (!read_entry (self, &table, i, &target) || !is_in_range (self, target))
+    if (!lu_flow_read_entry (self, &table, i, &target) || !lu_flow_is_in_range (self, target))
       return FALSE;
   for (guint32 i = 0; i < table.n; i++)
     {
-      read_entry (self, &table, i, &target);
+      lu_flow_read_entry (self, &table, i, &target);
       fork_to (self, id, target, path);
     }
   return TRUE;
 }
 
-/* Returns a limit of what an instruction loads from a table of bytes, which has the index for a
- * table of jumps; 0: there is none. */
-static guint32
-byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
-{
-  const LuFlowFile *file = self->file;
-  guint8 bytes[MAX_BYTES];
-  guint8 most = 0;
-  guint64 address;
-  guint32 n;
-
-  if (!lu_path_byte_table (path, op, &address, &n) || n > sizeof bytes
-      || !file->read (file->data, address, bytes, n))
-    return 0;
-  for (guint32 i = 0; i < n; i++)
-    most = MAX (most, bytes[i]);
-  return (guint32) most + 1;
-}
-
 static void
 apply (LuFlow *self, const LuOp *op, LuPath *path)
 {
-  guint32 limit = op->kind == LU_OP_EXTEND ? byte_table_limit (self, op, path) : 0;
+  guint32 limit = op->kind == LU_OP_EXTEND ? lu_flow_byte_table_limit (self, op, path) : 0;
 
   lu_path_apply (path, op);
   if (limit > 0)
@@ -611,7 +451,7 @@ return_from (LuFlow *self, guint32 id, const LuPath *path)
   /* At the entry of a program, nothing is there to return to. */
   if (!is_left_well (self, id, path) && !(path->facts.is_root && !path->facts.has_entered))
     give_up (self, id);
-  function_at (self, id)->has_exit = TRUE;
+  lu_flow_function_at (self, id)->has_exit = TRUE;
   set_returns (self, id);
 }
 
@@ -644,17 +484,17 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
   lu_path_call (path);
   if (!is_at_home (self, op->target))
     return !never_returns (self, op->target, &is_entry);
-  callee = add_function (self, op->target, function_at (self, id)->kind, FALSE);
-  if (function_at (self, id)->kind != LU_START_GAP)
-    note_called (self, function_at (self, callee));
-  if (function_at (self, callee)->returns)
+  callee = add_function (self, op->target, lu_flow_function_at (self, id)->kind, FALSE);
+  if (lu_flow_function_at (self, id)->kind != LU_START_GAP)
+    note_called (self, lu_flow_function_at (self, callee));
+  if (lu_flow_function_at (self, callee)->returns)
     {
-      if (function_at (self, callee)->loses_fp)
+      if (lu_flow_function_at (self, callee)->loses_fp)
         lu_path_lose_fp (path);
       return TRUE;
     }
   link.item.path = *path;
-  add_link (self, &function_at (self, callee)->waiters, link);
+  add_link (self, &lu_flow_function_at (self, callee)->waiters, link);
   return FALSE;
 }
 
@@ -727,7 +567,7 @@ seems_function (LuFlow *self, guint64 address)
 static gboolean
 is_beyond_end (LuFlow *self, guint64 address, const LuPath *path)
 {
-  if (!is_in_range (self, address))
+  if (!lu_flow_is_in_range (self, address))
     return FALSE;
   if (self->range.bytes[address - self->range.start] == 0)
     return TRUE;
@@ -808,21 +648,6 @@ lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_
   if (kind != LU_START_CERTAIN && self->cells[address - self->range.start] != LU_CELL_EMPTY)
     return FALSE;
   add_function (self, address, kind, is_entry);
-  return TRUE;
-}
-
-gboolean
-lu_flow_run_tables (LuFlow *self)
-{
-  /* Following them adds more of them. */
-  for (guint i = 0; i < self->open_jumps->len; i++)
-    {
-      LuFlowOpenJump jump = g_array_index (self->open_jumps, LuFlowOpenJump, i);
-
-      follow_open_jump (self, &jump);
-      if (!(lu_flow_run (self) && lu_flow_run_pointers (self)))
-        return FALSE;
-    }
   return TRUE;
 }
 
@@ -911,7 +736,7 @@ lu_flow_run_gaps (LuFlow *self)
       lu_flow_add_start (self, self->range.start + at, LU_START_GAP, FALSE);
       if (!lu_flow_run (self))
         return FALSE;
-      if (function_at (self, lu_flow_find_function (self, self->range.start + at))->is_bad)
+      if (lu_flow_function_at (self, lu_flow_find_function (self, self->range.start + at))->is_bad)
         at = (at + LU_FLOW_ALIGNMENT) & ~(gsize) (LU_FLOW_ALIGNMENT - 1);
     }
   return self->work > 0;
@@ -940,7 +765,7 @@ lu_flow_set_home (LuFlow *self, const LuCodeBytes *home)
 {
   self->home = *home;
   self->work = WORK_PER_BYTE * (guint64) home->size + MIN_WORK;
-  self->open_work = OPEN_WORK_PER_BYTE * (guint64) home->size + MIN_WORK;
+  self->open_work = LU_FLOW_OPEN_WORK * (guint64) home->size + MIN_WORK;
 }
 
 LuFlow *

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* flow-tables.c - tables of jumps: what they hold, and which entries of a table of unknown size are
+ * followed; see flow-private.h. */
+
+#include "code/flow-private.h"
+
+/* Jumps through tables of unknown size that are kept. */
+#define MAX_OPEN 4096
+/* The longest function that they are followed in, in bytes. */
+#define MAX_OPEN_FUNCTION (256u << 10)
+#define MAX_OPEN_ENTRIES  1024
+/* Bytes between an entry's code and code that was reached, outside of the first piece of a
+ * function. */
+#define MAX_APART 1024
+/* Entries of a table of bytes. */
+#define MAX_BYTES 256
+
+gboolean
+lu_flow_read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target)
+{
+  const LuFlowFile *file = self->file;
+  gint32 offset;
+
+  if (table->is_wide)
+    return file->read_pointer (file->data, table->address + 8 * (guint64) i, target);
+  if (!file->read (file->data, table->address + 4 * (guint64) i, &offset, sizeof offset))
+    return FALSE;
+  *target = table->base + (guint64) (gint64) offset;
+  return TRUE;
+}
+
+guint32
+lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
+{
+  const LuFlowFile *file = self->file;
+  guint8 bytes[MAX_BYTES];
+  guint8 most = 0;
+  guint64 address;
+  guint32 n;
+
+  if (!lu_path_byte_table (path, op, &address, &n) || n > sizeof bytes
+      || !file->read (file->data, address, bytes, n))
+    return 0;
+  for (guint32 i = 0; i < n; i++)
+    most = MAX (most, bytes[i]);
+  return (guint32) most + 1;
+}
+
+/* Tables of unknown size */
+
+void
+lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path)
+{
+  const LuFlowOpenJump jump = { table, id, *path };
+
+  if (self->open_jumps->len < MAX_OPEN)
+    g_array_append_val (self->open_jumps, jump);
+}
+
+/* Takes from the work that open jumps may still cost. FALSE: nothing is left. */
+static gboolean
+work_on_open_jumps (LuFlow *self)
+{
+  if (self->open_work == 0)
+    return FALSE;
+  self->open_work--;
+  return TRUE;
+}
+
+/* Returns whether the nearest code before or behind an offset that was reached belongs to a
+ * function. step: -1 or 1. */
+static gboolean
+is_beside (LuFlow *self, guint32 id, gsize at, gssize step)
+{
+  for (guint i = 0; i < MAX_APART && at < self->range.size && work_on_open_jumps (self); i++)
+    {
+      if (self->cells[at] > LU_CELL_INSIDE)
+        return self->owners[at / LU_FLOW_GRAIN] == id;
+      at += (gsize) step;
+    }
+  return FALSE;
+}
+
+/* Returns whether no other function is known to begin between the start of a function and an
+ * address. */
+static gboolean
+is_behind_start (LuFlow *self, guint32 id, guint64 address)
+{
+  guint64 start = lu_flow_function_at (self, id)->start;
+
+  if (address <= start || address - start >= MAX_OPEN_FUNCTION)
+    return FALSE;
+  if (id != self->open_function || self->open_n != self->functions->len)
+    {
+      guint64 end = MIN (start + MAX_OPEN_FUNCTION, self->range.start + self->range.size), at;
+
+      for (at = start + 1; at < end && !lu_flow_is_start (self, at) && work_on_open_jumps (self);)
+        at++;
+      self->open_function = id;
+      self->open_n = self->functions->len;
+      self->open_end = at;
+    }
+  return address < self->open_end;
+}
+
+/* Returns whether an address is in a function, which may be in two pieces: behind its start, or
+ * between code of the function that was reached. */
+static gboolean
+is_within (LuFlow *self, guint32 id, guint64 address)
+{
+  gsize at = address - self->range.start;
+
+  return self->cells[at] != LU_CELL_INSIDE && !lu_flow_is_start (self, address)
+         && (is_behind_start (self, id, address)
+             || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
+}
+
+/* Returns whether a path to an address would change nothing. */
+static gboolean
+is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path)
+{
+  gsize at = address - self->range.start;
+  LuFrameFacts facts;
+
+  if (self->cells[at] <= LU_CELL_INSIDE || self->owners[at / LU_FLOW_GRAIN] != id)
+    return FALSE;
+  facts = *lu_facts_list_get (self->facts, self->cells[at]);
+  return !lu_frame_facts_meet (&facts, &path->facts);
+}
+
+/* Follows the entries of a table, up to the first that is no pointer to code, that lead into the
+ * function itself. */
+static void
+follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
+{
+  const LuJumpTable table = { .address = jump->table, .is_wide = TRUE };
+  guint32 id = jump->function;
+  guint64 target;
+
+  if (lu_flow_function_at (self, id)->is_bad)
+    return;
+  for (guint32 i = 0;
+       i < MAX_OPEN_ENTRIES && work_on_open_jumps (self)
+       && lu_flow_read_entry (self, &table, i, &target) && lu_flow_is_in_range (self, target);
+       i++)
+    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, target))
+      lu_flow_add_item (self, target, id, &jump->path);
+}
+
+gboolean
+lu_flow_run_tables (LuFlow *self)
+{
+  /* Following them adds more of them. */
+  for (guint i = 0; i < self->open_jumps->len; i++)
+    {
+      LuFlowOpenJump jump = g_array_index (self->open_jumps, LuFlowOpenJump, i);
+
+      follow_open_jump (self, &jump);
+      if (!(lu_flow_run (self) && lu_flow_run_pointers (self)))
+        return FALSE;
+    }
+  return TRUE;
+}
