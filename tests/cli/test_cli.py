@@ -352,10 +352,21 @@ class Recording(Case):
         self.assertGreater(time.monotonic() - begin, 1.4)
         self.assertLess(stats_of(result.stderr)["seconds"], 1.0)
 
+    def wait_for_threads(self, pid, names):
+        """Returns when a process has threads of these names, or after ten seconds."""
+        end = time.monotonic() + 10
+        seen = set()
+        while not names <= seen and time.monotonic() < end:
+            time.sleep(0.05)
+            seen = set()
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8") as file:
+                    seen.add(file.read().strip())
+
     def test_rights_are_given_up(self):
         """Root keeps only the capabilities that docs/sandbox.md lists, in every thread."""
         process = self.start("-q", "-o", self.file, "--", *spin(1.5))
-        time.sleep(0.8)
+        self.wait_for_threads(process.pid, {"drain", "worker", "writer"})
         kept = sum(1 << n for n in (2, 5, 14, 19, 38, 39, 40))  # linux/capability.h
         seen = set()
         for thread in os.listdir(f"/proc/{process.pid}/task"):

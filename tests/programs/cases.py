@@ -21,7 +21,7 @@ OTHER_STACK = "[other stack]"
 BAD = "[bad return address]"
 JIT = "[JIT or anonymous code]"
 
-# Programs that not every machine can link (meson.build finds out).
+# Programs that not every machine can link, or run (meson.build finds out).
 OPTIONAL = ("chain-static", "chain-static-pie", "chain-32", "chain-32-nopie", "signal-32",
             "plt-library-ibt.so", "plt-library-bare.so", "chain-signed", "recursion-signed", "signal-signed")
 

@@ -75,7 +75,7 @@ def prepare(case, directory, private, programs):
     for word in case.command:
         if (word[0] in "@%" and word[1:] in cases.OPTIONAL
                 and not (directory / word[1:]).exists()):
-            raise Skip(f"{word[1:]} was not built: the compiler cannot make such programs here")
+            raise Skip(f"{word[1:]} was not built: such programs cannot be made or run here")
         if word.startswith("@"):
             word = str(directory / word[1:])
         elif word == "%":
