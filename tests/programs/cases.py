@@ -197,6 +197,8 @@ def both_frames(leaf):
 AOT_JIT_AOT = [["hot", "GENERATED{2}", "callback", "GENERATED{3}", "run_generated", "main", *START]]
 JIT_LEAF = [["GENERATED{2}", "run_generated", "main", *START]]
 
+LAST_EXITS = [["LIBC", "coroutine_end", "coroutine_last"]]
+
 CASES = {
     "chain": Case("no frame pointers", ["@chain"], CHAIN),
     "chain-static": Case("a static program", ["@chain-static"], CHAIN,
@@ -351,13 +353,14 @@ CASES = {
                                  allowed=[["LIBC", "coroutine_for_ever"]]),
     "coroutine-last": Case("a stack of zeros below a function that ends with a call, as Ruby's fibers have",
                            ["@coroutine", "last"],
-                           [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]]),
+                           [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
+                           allowed=LAST_EXITS),
     "coroutine-last-table": Case("the same, in user space", ["@coroutine", "last"],
                                  [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
-                                 options=TABLE),
+                                 options=TABLE, allowed=LAST_EXITS),
     "coroutine-last-dwfl": Case("the same, by libdwfl", ["@coroutine", "last"],
                                 [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
-                                options=["--engine", "dwfl"]),
+                                options=["--engine", "dwfl"], allowed=LAST_EXITS),
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],
