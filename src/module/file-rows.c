@@ -59,6 +59,25 @@ is_decoded (const LuImage *image)
   return arch != NULL && arch->files.decoded_bits != 0 && lu_image_is_64bit (image);
 }
 
+static gboolean
+has_go (const LuElfHeaders *headers)
+{
+  return lu_go_table_has_section (headers)
+         || lu_elf_headers_find_section (headers, ".note.go.buildid") != NULL;
+}
+
+/* The stacks of Go change in ways that instructions do not show. */
+static gboolean
+is_go (int fd)
+{
+  LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
+  LuElfHeaders headers = { 0 };
+  gboolean is_go = lu_elf_headers_read (&headers, &input, NULL) && has_go (&headers);
+
+  lu_elf_headers_clear (&headers);
+  return is_go;
+}
+
 /* Reads where the file's functions of Go are. FALSE: it is a Go program, but that is not known. The
  * range is empty if it is none. */
 static gboolean
@@ -70,9 +89,7 @@ read_go_code (int fd, LuCodeRange *code)
   gboolean is_known = TRUE;
 
   *code = (LuCodeRange){ 0 };
-  if (lu_elf_headers_read (&headers, &input, NULL)
-      && (lu_go_table_has_section (&headers)
-          || lu_elf_headers_find_section (&headers, ".note.go.buildid") != NULL))
+  if (lu_elf_headers_read (&headers, &input, NULL) && has_go (&headers))
     {
       g_autoptr (LuGoTable) table = lu_go_table_read (&headers, &input);
       guint n = table != NULL ? lu_go_table_n_functions (table) : 0;
@@ -84,15 +101,6 @@ read_go_code (int fd, LuCodeRange *code)
     }
   lu_elf_headers_clear (&headers);
   return is_known;
-}
-
-/* The stacks of Go change in ways that instructions do not show. */
-static gboolean
-is_go (int fd)
-{
-  LuCodeRange code;
-
-  return !read_go_code (fd, &code) || code.end > code.start;
 }
 
 /* Code that CFI covers */
