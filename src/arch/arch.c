@@ -107,12 +107,30 @@ lu_arch_register_name (const LuArch *self, guint number)
 }
 
 gboolean
-lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value)
+lu_arch_find_word (const LuRegs *regs, guint perf_bit, guint *index)
 {
   guint64 bit = G_GUINT64_CONSTANT (1) << perf_bit;
-  guint index = (guint) __builtin_popcountll (regs->mask & (bit - 1));
 
-  if ((regs->mask & bit) == 0 || index >= regs->n_words)
+  *index = (guint) __builtin_popcountll (regs->mask & (bit - 1));
+  return (regs->mask & bit) != 0 && *index < regs->n_words;
+}
+
+guint
+lu_arch_perf_bit (const LuArch *self, int dwarf_number)
+{
+  guint bit = 0;
+
+  while (bit < self->n_registers && self->dwarf_numbers[bit] != dwarf_number)
+    bit++;
+  return bit;
+}
+
+gboolean
+lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value)
+{
+  guint index;
+
+  if (!lu_arch_find_word (regs, perf_bit, &index))
     return FALSE;
   *value = regs->words[index];
   return TRUE;
@@ -121,10 +139,9 @@ lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value)
 gboolean
 lu_arch_read_dwarf (const LuArch *self, const LuRegs *regs, int dwarf_number, guint64 *value)
 {
-  for (guint bit = 0; bit < self->n_registers; bit++)
-    if (self->dwarf_numbers[bit] == dwarf_number)
-      return lu_arch_read (regs, bit, value);
-  return FALSE;
+  guint bit = lu_arch_perf_bit (self, dwarf_number);
+
+  return bit < self->n_registers && lu_arch_read (regs, bit, value);
 }
 
 gboolean

@@ -185,6 +185,11 @@ guint64 lu_arch_address_mask (const LuArch *self);
 /* Returns the name of a register by its DWARF number; never NULL. */
 const char *lu_arch_register_name (const LuArch *self, guint number);
 
+/* Finds which of a sample's words is the register behind a bit of the perf mask; FALSE if the
+ * sample does not have it. */
+gboolean lu_arch_find_word (const LuRegs *regs, guint perf_bit, guint *index);
+/* Returns the bit of the perf mask for a register by its DWARF number; n_registers: it has none. */
+guint lu_arch_perf_bit (const LuArch *self, int dwarf_number);
 /* Reads the register behind a bit of the perf mask; FALSE if the sample does not have it. */
 gboolean lu_arch_read (const LuRegs *regs, guint perf_bit, guint64 *value);
 /* Reads the register with this DWARF number; FALSE if the sample does not have it. */

@@ -308,17 +308,12 @@ typedef struct
 } CallerSample;
 
 static void
-set_register (CallerSample *self, const LuArch *arch, guint dwarf_number, guint64 value)
+set_register (CallerSample *self, const LuArch *arch, int dwarf_number, guint64 value)
 {
-  for (guint bit = 0; bit < arch->n_registers; bit++)
-    if (arch->dwarf_numbers[bit] == (int) dwarf_number)
-      {
-        guint64 below = self->sample.regs.mask & ((G_GUINT64_CONSTANT (1) << bit) - 1);
-        guint i = (guint) __builtin_popcountll (below);
+  guint bit = lu_arch_perf_bit (arch, dwarf_number), index;
 
-        if (i < G_N_ELEMENTS (self->words))
-          self->words[i] = value;
-      }
+  if (bit < arch->n_registers && lu_arch_find_word (&self->sample.regs, bit, &index))
+    self->words[index] = value;
 }
 
 /* Makes the sample that follows after a step by two words of the copy, the frame pointer and the
@@ -328,10 +323,10 @@ go_to_caller (CallerSample *self, const LuSample *sample, guint64 offset, guint6
 {
   const LuArch *arch = lu_arch_of_regs (&sample->regs);
   guint64 pair[2], sp;
-  guint pc_word = (guint) __builtin_popcountll (sample->regs.mask
-                                                & ((G_GUINT64_CONSTANT (1) << arch->perf_pc) - 1));
+  guint pc_word;
 
-  if (sample->regs.n_words > G_N_ELEMENTS (self->words) || pc_word >= sample->regs.n_words
+  if (sample->regs.n_words > G_N_ELEMENTS (self->words)
+      || !lu_arch_find_word (&sample->regs, arch->perf_pc, &pc_word)
       || sample->stack_size < sizeof pair || offset > sample->stack_size - sizeof pair
       || offset % sizeof *pair != 0 || !lu_arch_read (&sample->regs, arch->perf_sp, &sp))
     return FALSE;
