@@ -30,8 +30,7 @@
 /* Code whose frames were seen to be set up is kept as hashes in 2^BITS slots. It is forgotten after
  * this many notes, because new code may be generated at the same address. User space has more
  * slots, and keeps code in files apart, which nothing replaces in one version of an address space:
- * that is not forgotten.
- */
+ * that is not forgotten. */
 #define LU_FP_SET_UP_BITS      11
 #define LU_FP_NOTES_PER_EPOCH  4096
 #define LU_FP_SET_UP_USER_BITS 13

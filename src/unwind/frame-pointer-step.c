@@ -840,15 +840,7 @@ check_link (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
     return LU_PROVIDER_FOUND;
   if (LU_LEAF_KIND (leaf) == LU_LEAF_BARE)
     return self->ops->leads_to (self->data, mapping, pc, code, frame->pc);
-  switch (self->ops->call_before (self->data, mapping, pc))
-    {
-    case LU_CALL_UNKNOWN:
-      return LU_PROVIDER_UNKNOWN;
-    case LU_CALL_NONE:
-      return LU_PROVIDER_NONE;
-    default:
-      return LU_PROVIDER_FOUND;
-    }
+  return check_call (self, mapping, pc);
 }
 
 /* Steps from a leaf where calls put the return address in a register. That may hold an old value,
