@@ -6,7 +6,10 @@
 
 #include "section.h"
 
+#include <elf.h>
 #include <string.h>
+
+#define SECTION_AT 0x400 /* in the file */
 
 Section *
 section_new (gboolean is_eh_frame)
@@ -146,4 +149,50 @@ section_bytes (const Section *self)
     .vaddr = self->is_eh_frame ? SECTION_VADDR : 0,
     .is_eh_frame = self->is_eh_frame,
   };
+}
+
+GByteArray *
+section_make_file (const Section *self, guint16 machine, guint64 entry, guint64 code,
+                   guint64 code_size)
+{
+  static const char names[] = "\0.eh_frame\0.shstrtab";
+  gsize names_at = SECTION_AT + self->bytes->len;
+  gsize headers_at = (names_at + sizeof names + 7) & ~(gsize) 7;
+  Elf64_Phdr segment = { .p_type = PT_LOAD,
+                         .p_flags = PF_R | PF_X,
+                         .p_vaddr = code,
+                         .p_filesz = code_size,
+                         .p_memsz = code_size };
+  Elf64_Shdr sections[] = {
+    { 0 },
+    { .sh_name = 1,
+      .sh_type = SHT_PROGBITS,
+      .sh_addr = SECTION_VADDR,
+      .sh_offset = SECTION_AT,
+      .sh_size = self->bytes->len },
+    { .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof names },
+  };
+  Elf64_Ehdr header = { .e_ident = ELFMAG,
+                        .e_type = ET_DYN,
+                        .e_machine = machine,
+                        .e_entry = entry,
+                        .e_phoff = sizeof header,
+                        .e_shoff = headers_at,
+                        .e_phentsize = sizeof segment,
+                        .e_phnum = 1,
+                        .e_shentsize = sizeof *sections,
+                        .e_shnum = G_N_ELEMENTS (sections),
+                        .e_shstrndx = 2 };
+  GByteArray *file = g_byte_array_new ();
+
+  g_byte_array_set_size (file, (guint) (headers_at + sizeof sections));
+  memset (file->data, 0, file->len);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  memcpy (file->data, &header, sizeof header);
+  memcpy (file->data + sizeof header, &segment, sizeof segment);
+  memcpy (file->data + SECTION_AT, self->bytes->data, self->bytes->len);
+  memcpy (file->data + names_at, names, sizeof names);
+  memcpy (file->data + headers_at, sections, sizeof sections);
+  return file;
 }

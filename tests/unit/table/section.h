@@ -52,5 +52,9 @@ guint section_add_fde (Section *self, guint cie, guint64 start, guint64 size, By
 guint section_add_raw_fde (Section *self, guint cie, Bytes head, Bytes program);
 
 LuCfiBytes section_bytes (const Section *self);
+/* Returns an ELF file of one segment of code, which has the section at SECTION_VADDR. machine:
+ * EM_…; entry: an ELF address, or 0; code, code_size: the segment. */
+GByteArray *section_make_file (const Section *self, guint16 machine, guint64 entry, guint64 code,
+                               guint64 code_size);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Section, section_free)

@@ -9,55 +9,17 @@
 #include "unwind/rule-cache.h"
 
 #include <elf.h>
-#include <string.h>
 
 #define CODE         0x400000
 #define CODE_SIZE    0x100000
 #define PROGRAM_SIZE 65000
-#define SECTION_AT   0x400
 
-static const char names[] = "\0.eh_frame\0.shstrtab";
-
-/* A file of one segment with the section. */
 static LuImage *
 make_image (const Section *section)
 {
-  gsize names_at = SECTION_AT + section->bytes->len,
-        headers_at = (names_at + sizeof names + 7) & ~7;
-  Elf64_Phdr segment = { .p_type = PT_LOAD,
-                         .p_flags = PF_R | PF_X,
-                         .p_vaddr = CODE,
-                         .p_filesz = CODE_SIZE,
-                         .p_memsz = CODE_SIZE };
-  Elf64_Shdr sections[] = {
-    { 0 },
-    { .sh_name = 1,
-      .sh_type = SHT_PROGBITS,
-      .sh_addr = SECTION_VADDR,
-      .sh_offset = SECTION_AT,
-      .sh_size = section->bytes->len },
-    { .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof names },
-  };
-  Elf64_Ehdr header = { .e_ident = ELFMAG,
-                        .e_type = ET_DYN,
-                        .e_machine = EM_X86_64,
-                        .e_phoff = sizeof header,
-                        .e_shoff = headers_at,
-                        .e_phentsize = sizeof segment,
-                        .e_phnum = 1,
-                        .e_shentsize = sizeof *sections,
-                        .e_shnum = G_N_ELEMENTS (sections),
-                        .e_shstrndx = 2 };
-  g_autofree guint8 *bytes = g_malloc0 (headers_at + sizeof sections);
+  g_autoptr (GByteArray) file = section_make_file (section, EM_X86_64, 0, CODE, CODE_SIZE);
 
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  memcpy (bytes, &header, sizeof header);
-  memcpy (bytes + sizeof header, &segment, sizeof segment);
-  memcpy (bytes + SECTION_AT, section->bytes->data, section->bytes->len);
-  memcpy (bytes + names_at, names, sizeof names);
-  memcpy (bytes + headers_at, sections, sizeof sections);
-  return lu_image_new_from_memory (bytes, headers_at + sizeof sections, NULL);
+  return lu_image_new_from_memory (file->data, file->len, NULL);
 }
 
 static LuModule *

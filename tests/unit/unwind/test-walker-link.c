@@ -16,21 +16,20 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#define CODE       0x400000u
-#define CODE_SIZE  0x10000u
-#define LEAF       (CODE + 0x300) /* a frame of 16 bytes */
-#define CALLER     (CODE + 0x200) /* a frame of 160 bytes, the record at its lower end */
-#define DECOY      (CODE + 0x204)
-#define START      (CODE + 0x380) /* the outermost function */
-#define ENTRY      (CODE + 0x3a0) /* of the program */
-#define BARE       (CODE + 0x100) /* no CFI; the return address is in x30 */
-#define POPS       (CODE + 0x180) /* no CFI; x29 and x30 are on the stack */
-#define JIT        0x10000u
-#define SECTION_AT 0x400
-#define SP         G_GUINT64_CONSTANT (0x7fff0000)
-#define AT(i)      (SP + 8 * (i))
-#define RECORD     6 /* the index of the caller's record; words of a frame without CFI are below */
-#define N          40
+#define CODE      0x400000u
+#define CODE_SIZE 0x10000u
+#define LEAF      (CODE + 0x300) /* a frame of 16 bytes */
+#define CALLER    (CODE + 0x200) /* a frame of 160 bytes, the record at its lower end */
+#define DECOY     (CODE + 0x204)
+#define START     (CODE + 0x380) /* the outermost function */
+#define ENTRY     (CODE + 0x3a0) /* of the program */
+#define BARE      (CODE + 0x100) /* no CFI; the return address is in x30 */
+#define POPS      (CODE + 0x180) /* no CFI; x29 and x30 are on the stack */
+#define JIT       0x10000u
+#define SP        G_GUINT64_CONSTANT (0x7fff0000)
+#define AT(i)     (SP + 8 * (i))
+#define RECORD    6 /* the index of the caller's record; words of a frame without CFI are below */
+#define N         40
 /* A return address with an authentication code. */
 #define SIGNED(pc) ((pc) | G_GUINT64_CONSTANT (0x2a) << 48)
 
@@ -45,8 +44,6 @@ enum
 
 static char *path; /* of the file */
 
-static const char names[] = "\0.eh_frame\0.shstrtab";
-
 /* Code without CFI, and what has called it. */
 static const guint32 code[][2] = {
   { BARE, 0x8b020c10 },        /* add x16, x0, x2, lsl #3 */
@@ -56,51 +53,16 @@ static const guint32 code[][2] = {
   { CALLER, 0x94000000 - 64 }, /* bl BARE */
 };
 
-/* Writes a file of one segment with the section, and returns its image. */
+/* Writes a file with the section and the code, and returns its image. */
 static LuImage *
 make_image (const Section *section)
 {
-  gsize names_at = SECTION_AT + section->bytes->len;
-  gsize headers_at = (names_at + sizeof names + 7) & ~(gsize) 7;
-  Elf64_Phdr segment = { .p_type = PT_LOAD,
-                         .p_flags = PF_R | PF_X,
-                         .p_vaddr = CODE,
-                         .p_filesz = CODE_SIZE,
-                         .p_memsz = CODE_SIZE };
-  Elf64_Shdr sections[] = {
-    { 0 },
-    { .sh_name = 1,
-      .sh_type = SHT_PROGBITS,
-      .sh_addr = SECTION_VADDR,
-      .sh_offset = SECTION_AT,
-      .sh_size = section->bytes->len },
-    { .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof names },
-  };
-  Elf64_Ehdr header = { .e_ident = ELFMAG,
-                        .e_type = ET_DYN,
-                        .e_machine = EM_AARCH64,
-                        .e_entry = ENTRY,
-                        .e_phoff = sizeof header,
-                        .e_shoff = headers_at,
-                        .e_phentsize = sizeof segment,
-                        .e_phnum = 1,
-                        .e_shentsize = sizeof *sections,
-                        .e_shnum = G_N_ELEMENTS (sections),
-                        .e_shstrndx = 2 };
-  g_autofree guint8 *bytes = g_malloc0 (headers_at + sizeof sections);
+  g_autoptr (GByteArray) file = section_make_file (section, EM_AARCH64, ENTRY, CODE, CODE_SIZE);
 
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  memcpy (bytes, &header, sizeof header);
-  memcpy (bytes + sizeof header, &segment, sizeof segment);
-  memcpy (bytes + SECTION_AT, section->bytes->data, section->bytes->len);
-  memcpy (bytes + names_at, names, sizeof names);
-  memcpy (bytes + headers_at, sections, sizeof sections);
   for (guint i = 0; i < G_N_ELEMENTS (code); i++)
-    memcpy (bytes + (code[i][0] - CODE), &code[i][1], sizeof code[i][1]);
-  g_assert_true (g_file_set_contents (path, (const char *) bytes,
-                                      (gssize) (headers_at + sizeof sections), NULL));
-  return lu_image_new_from_memory (bytes, headers_at + sizeof sections, NULL);
+    memcpy (file->data + (code[i][0] - CODE), &code[i][1], sizeof code[i][1]);
+  g_assert_true (g_file_set_contents (path, (const char *) file->data, (gssize) file->len, NULL));
+  return lu_image_new_from_memory (file->data, file->len, NULL);
 }
 
 /* A file whose functions save x29 and x30 at the lower ends of their frames. */
