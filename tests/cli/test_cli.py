@@ -67,13 +67,16 @@ def is_kernel_thread(pid):
         return False
 
 
+def threads_of(pid):
+    """Yields what the kernel's file "status" says of each thread of a process, as a dictionary."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8") as file:
+            yield dict(line.rstrip("\n").split(":\t", 1) for line in file)
+
+
 def times_run(pid):
     """Returns how often the threads of a process have waited, as counted by the kernel."""
-    count = 0
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
-            count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read(), re.M)[1])
-    return count
+    return sum(int(status["voluntary_ctxt_switches"]) for status in threads_of(pid))
 
 
 class Case(unittest.TestCase):
@@ -241,9 +244,7 @@ class Helper(Case):
         self.assertEqual(os.read(self.reader, 4), b"\x5e\x97\xca\xfd")
         time.sleep(0.5)
         kept = sum(1 << n for n in (2, 19, 40))  # linux/capability.h
-        for thread in os.listdir(f"/proc/{process.pid}/task"):
-            with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
-                status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+        for status in threads_of(process.pid):
             if status["NoNewPrivs"] == "0":
                 self.skipTest("built without the sandbox")
             self.assertEqual(status["Seccomp"], "2")
@@ -358,10 +359,7 @@ class Recording(Case):
         seen = set()
         while not names <= seen and time.monotonic() < end:
             time.sleep(0.05)
-            seen = set()
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{thread}/comm", encoding="utf-8") as file:
-                    seen.add(file.read().strip())
+            seen = {status["Name"] for status in threads_of(pid)}
 
     def test_rights_are_given_up(self):
         """Root keeps only the capabilities that docs/sandbox.md lists, in every thread."""
@@ -369,9 +367,7 @@ class Recording(Case):
         self.wait_for_threads(process.pid, {"drain", "worker", "writer"})
         kept = sum(1 << n for n in (2, 5, 14, 19, 38, 39, 40))  # linux/capability.h
         seen = set()
-        for thread in os.listdir(f"/proc/{process.pid}/task"):
-            with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
-                status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+        for status in threads_of(process.pid):
             if status["NoNewPrivs"] == "0":
                 self.skipTest("built without the sandbox")
             for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):

@@ -140,6 +140,18 @@ def go_signals(about, options):
                 seen=[(handled, 100), (preempted, 100)])
 
 
+def coroutine_zero(about, options):
+    return Case(about, ["@coroutine", "zero"],
+                [["hot", "coroutine_inner", "coroutine_for_ever", BAD]], options=options,
+                allowed=[["LIBC", "coroutine_for_ever"]])
+
+
+def coroutine_last(about, options):
+    return Case(about, ["@coroutine", "last"],
+                [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]], options=options,
+                allowed=[["LIBC", "coroutine_end", "coroutine_last"]])
+
+
 def go_bare(about, options):
     """The walk in the kernel, which could go on on the goroutine's stack, has no such rows."""
     return Case(about, ["@go-switch-bare", "slots"],
@@ -196,8 +208,6 @@ def both_frames(leaf):
 
 AOT_JIT_AOT = [["hot", "GENERATED{2}", "callback", "GENERATED{3}", "run_generated", "main", *START]]
 JIT_LEAF = [["GENERATED{2}", "run_generated", "main", *START]]
-
-LAST_EXITS = [["LIBC", "coroutine_end", "coroutine_last"]]
 
 CASES = {
     "chain": Case("no frame pointers", ["@chain"], CHAIN),
@@ -345,22 +355,12 @@ CASES = {
     "coroutine-fcontext-table": Case("the same, in user space", ["@coroutine", "fcontext"],
                                      [["hot", "coroutine_inner", "coroutine", "make_fcontext"]],
                                      options=TABLE),
-    "coroutine-zero": Case("a stack that begins with zeros, which prove nothing", ["@coroutine", "zero"],
-                           [["hot", "coroutine_inner", "coroutine_for_ever", BAD]],
-                           allowed=[["LIBC", "coroutine_for_ever"]]),
-    "coroutine-zero-table": Case("the same, in user space", ["@coroutine", "zero"],
-                                 [["hot", "coroutine_inner", "coroutine_for_ever", BAD]], options=TABLE,
-                                 allowed=[["LIBC", "coroutine_for_ever"]]),
-    "coroutine-last": Case("a stack of zeros below a function that ends with a call, as Ruby's fibers have",
-                           ["@coroutine", "last"],
-                           [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
-                           allowed=LAST_EXITS),
-    "coroutine-last-table": Case("the same, in user space", ["@coroutine", "last"],
-                                 [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
-                                 options=TABLE, allowed=LAST_EXITS),
-    "coroutine-last-dwfl": Case("the same, by libdwfl", ["@coroutine", "last"],
-                                [["hot", "coroutine_inner", "coroutine_end", "coroutine_last"]],
-                                options=["--engine", "dwfl"], allowed=LAST_EXITS),
+    "coroutine-zero": coroutine_zero("a stack that begins with zeros, which prove nothing", []),
+    "coroutine-zero-table": coroutine_zero("the same, in user space", TABLE),
+    "coroutine-last": coroutine_last("a stack of zeros below a function that ends with a call, as Ruby's fibers have",
+                                     []),
+    "coroutine-last-table": coroutine_last("the same, in user space", TABLE),
+    "coroutine-last-dwfl": coroutine_last("the same, by libdwfl", ["--engine", "dwfl"]),
     "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
                              [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],
