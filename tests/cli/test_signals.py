@@ -210,7 +210,9 @@ class Signals(unittest.TestCase):
             self.assertLess(time.monotonic(), end, text)
             time.sleep(0.01)
             text += process.stderr.read() or b""
-        self.assertIsNone(process.poll(), text + (process.stderr.read() or b""))
+        if process.poll() is not None:
+            sizes = {entry.name: entry.stat().st_size for entry in os.scandir(self.directory)}
+            self.fail(f"ended with {process.returncode}: {text + (process.stderr.read() or b'')}, {sizes}")
 
     def check(self, name, number=signal.SIGINT):
         arguments, delay, left = STATES[name]
