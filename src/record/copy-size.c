@@ -12,14 +12,17 @@
 #define WINDOW        1024
 /* Copies that are this much smaller than the size were made before it grew. */
 #define SLACK 512
+/* The first size is doubled at most this often (LU_STACK_SIZE_MIN, LU_STACK_SIZE_MAX). */
+#define MAX_DOUBLINGS 8
 
 struct _LuCopySize
 {
   LuSource *source; /* borrowed */
   gboolean may_grow;
   atomic_uint bytes;
-  /* The window: stacks from copies of this size, and how many of them it cut off. */
-  atomic_uint stacks, truncated;
+  /* The window: stacks from copies of this size, how many of them it cut off, and how many would
+   * still be cut off after one doubling and more. */
+  atomic_uint stacks, truncated[MAX_DOUBLINGS + 1];
   guint64 bpf_unwound_before; /* stacks that BPF had unwound when the window began */
 };
 
@@ -40,22 +43,45 @@ lu_copy_size_free (LuCopySize *self)
   g_free (self);
 }
 
-void
-lu_copy_size_count (LuCopySize *self, LuStatus status, guint32 stack_asked)
+/* Returns the size after some doublings. */
+static guint32
+doubled (guint32 bytes, guint times)
 {
-  if (self == NULL || lu_status_is_excluded (status)
-      || stack_asked + SLACK < lu_copy_size_get (self))
+  return (guint32) MIN ((guint64) bytes << times, LU_STACK_SIZE_MAX);
+}
+
+void
+lu_copy_size_count (LuCopySize *self, LuStatus status, guint32 stack_asked, guint64 needed)
+{
+  guint32 bytes = self != NULL ? lu_copy_size_get (self) : 0;
+
+  if (self == NULL || lu_status_is_excluded (status) || stack_asked + SLACK < bytes)
     return;
   atomic_fetch_add_explicit (&self->stacks, 1, memory_order_relaxed);
-  if (status == LU_STATUS_TRUNCATED_COPY)
-    atomic_fetch_add_explicit (&self->truncated, 1, memory_order_relaxed);
+  if (status != LU_STATUS_TRUNCATED_COPY)
+    return;
+  for (guint i = 0; i <= MAX_DOUBLINGS && (i == 0 || doubled (bytes, i) < needed); i++)
+    atomic_fetch_add_explicit (&self->truncated[i], 1, memory_order_relaxed);
+}
+
+/* Returns whether too many of the window's stacks are cut off after some doublings. */
+static gboolean
+is_too_small (LuCopySize *self, guint times, guint64 stacks)
+{
+  guint64 truncated = atomic_load (&self->truncated[times]);
+
+  return truncated >= MIN_TRUNCATED && truncated * 100 > stacks;
 }
 
 static gboolean
-grow (LuCopySize *self, GError **error)
+grow (LuCopySize *self, guint64 stacks, GError **error)
 {
-  guint32 bytes = lu_copy_size_get (self);
-  guint32 larger = MIN (bytes * 2, LU_STACK_SIZE_MAX);
+  guint32 bytes = lu_copy_size_get (self), larger;
+  guint times = 1;
+
+  while (times < MAX_DOUBLINGS && is_too_small (self, times, stacks))
+    times++;
+  larger = doubled (bytes, times);
 
   self->may_grow = larger > bytes;
   if (!self->may_grow)
@@ -71,15 +97,15 @@ grow (LuCopySize *self, GError **error)
 gboolean
 lu_copy_size_tick (LuCopySize *self, guint64 n_bpf_unwound, GError **error)
 {
-  guint64 truncated = atomic_load (&self->truncated);
   guint64 stacks = atomic_load (&self->stacks) + n_bpf_unwound - self->bpf_unwound_before;
-  gboolean is_short = truncated >= MIN_TRUNCATED && truncated * 100 > stacks, ok = TRUE;
+  gboolean is_short = is_too_small (self, 0, stacks), ok = TRUE;
 
   if (!self->may_grow || (!is_short && stacks < WINDOW))
     return TRUE;
   if (is_short)
-    ok = grow (self, error);
-  atomic_store (&self->truncated, 0);
+    ok = grow (self, stacks, error);
+  for (guint i = 0; i <= MAX_DOUBLINGS; i++)
+    atomic_store (&self->truncated[i], 0);
   atomic_store (&self->stacks, 0);
   self->bpf_unwound_before = n_bpf_unwound;
   return ok;
@@ -94,7 +120,7 @@ lu_copy_size_may_grow (const LuCopySize *self)
 gboolean
 lu_copy_size_is_short (const LuCopySize *self)
 {
-  return self->may_grow && atomic_load_explicit (&self->truncated, memory_order_relaxed) > 0;
+  return self->may_grow && atomic_load_explicit (&self->truncated[0], memory_order_relaxed) > 0;
 }
 
 guint32

@@ -518,7 +518,8 @@ lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located, gboolean ca
   if (is_finished)
     {
       lu_count (&self->counters, LU_COUNTER_FINISHED_IN_DRAIN);
-      lu_copy_size_count (self->copy_size, self->stack.status, event->sample.stack_asked);
+      lu_copy_size_count (self->copy_size, self->stack.status, event->sample.stack_asked,
+                          self->stack.stack_needed);
     }
   else
     give_up (self);

@@ -196,7 +196,8 @@ take_answer (LuWriter *self)
 
   if (message->kind == LU_MESSAGE_STACK)
     {
-      lu_copy_size_count (self->copy_size, message->status, message->stack_asked);
+      lu_copy_size_count (self->copy_size, message->status, message->stack_asked,
+                          message->stack_needed);
       handle_stack (self, message);
     }
   lu_queue_release (self->from_worker);

@@ -29,10 +29,10 @@ static const LuSourceOps growing = { .set_stack_size = set_stack_size },
                          refusing = { .set_stack_size = refuse_stack_size }, fixed = { 0 };
 
 static void
-count (LuCopySize *self, LuStatus status, guint32 asked, guint n)
+count (LuCopySize *self, LuStatus status, guint32 asked, guint64 needed, guint n)
 {
   for (guint i = 0; i < n; i++)
-    lu_copy_size_count (self, status, asked);
+    lu_copy_size_count (self, status, asked, needed);
 }
 
 static const struct
@@ -42,6 +42,8 @@ static const struct
   guint32 asked;
   guint64 n_bpf_unwound;
   guint32 bytes; /* after it */
+  guint64 needed;
+  guint n_needy; /* cut off, and known to need `needed` */
 } cases[] = {
   { "cut off", 3, 0, 0, BYTES, 0, 2 * BYTES },
   { "two are not enough", 2, 0, 0, BYTES, 0, BYTES },
@@ -50,6 +52,11 @@ static const struct
   { "walked in the kernel", 3, 0, 0, BYTES, 297, BYTES },
   { "another end", 0, 0, 300, BYTES, 0, BYTES },
   { "copied before it grew", 300, 0, 0, BYTES / 2, 0, BYTES },
+  { "all that is needed at once", 0, 0, 0, BYTES, 0, LU_STACK_SIZE_MAX, 2 * BYTES + 8, 3 },
+  { "just enough", 0, 0, 0, BYTES, 0, 2 * BYTES, 2 * BYTES, 3 },
+  { "not for two", 3, 0, 0, BYTES, 0, 2 * BYTES, 2 * BYTES + 8, 2 },
+  { "not for one of a hundred", 10, 287, 0, BYTES, 0, 2 * BYTES, 2 * BYTES + 8, 3 },
+  { "more than the largest", 0, 0, 0, BYTES, 0, LU_STACK_SIZE_MAX, 1 << 20, 3 },
 };
 
 static void
@@ -60,9 +67,10 @@ test_grows (gconstpointer data)
   g_autoptr (GError) error = NULL;
   LuCopySize *self = lu_copy_size_new (&source, BYTES, TRUE);
 
-  count (self, LU_STATUS_TRUNCATED_COPY, cases[i].asked, cases[i].n_truncated);
-  count (self, LU_STATUS_COMPLETE, cases[i].asked, cases[i].n_complete);
-  count (self, LU_STATUS_UNREADABLE_MEMORY, cases[i].asked, cases[i].n_unreadable);
+  count (self, LU_STATUS_TRUNCATED_COPY, cases[i].asked, BYTES + 8, cases[i].n_truncated);
+  count (self, LU_STATUS_TRUNCATED_COPY, cases[i].asked, cases[i].needed, cases[i].n_needy);
+  count (self, LU_STATUS_COMPLETE, cases[i].asked, 0, cases[i].n_complete);
+  count (self, LU_STATUS_UNREADABLE_MEMORY, cases[i].asked, 0, cases[i].n_unreadable);
   g_assert_true (lu_copy_size_tick (self, cases[i].n_bpf_unwound, &error));
   g_assert_cmpuint (lu_copy_size_get (self), ==, cases[i].bytes);
   g_assert_cmpuint (lu_counters_get (&source.counters, LU_COUNTER_STACK_GROWN), ==,
@@ -82,7 +90,7 @@ test_to_the_end (void)
     {
       guint32 bytes = lu_copy_size_get (self);
 
-      count (self, LU_STATUS_TRUNCATED_COPY, bytes, 3);
+      count (self, LU_STATUS_TRUNCATED_COPY, bytes, 0, 3);
       g_assert_true (lu_copy_size_is_short (self));
       g_assert_true (lu_copy_size_tick (self, 0, &error));
       g_assert_false (lu_copy_size_is_short (self));
@@ -100,10 +108,10 @@ test_cannot (void)
   g_autoptr (GError) error = NULL;
   LuCopySize *self = lu_copy_size_new (&source, BYTES, TRUE);
 
-  count (self, LU_STATUS_TRUNCATED_COPY, BYTES, 3);
+  count (self, LU_STATUS_TRUNCATED_COPY, BYTES, 0, 3);
   g_assert_false (lu_copy_size_tick (self, 0, &error));
   g_assert_error (error, LU_ERROR, LU_ERROR_FAILED);
-  count (self, LU_STATUS_TRUNCATED_COPY, BYTES, 3);
+  count (self, LU_STATUS_TRUNCATED_COPY, BYTES, 0, 3);
   g_assert_true (lu_copy_size_tick (self, 0, NULL));
   g_assert_cmpuint (lu_copy_size_get (self), ==, BYTES);
   lu_copy_size_free (self);
