@@ -590,6 +590,30 @@ test_close (void)
     g_assert_cmphex (g_array_index (rows->starts, guint64, i), ==, ADDRESS + i + (i > 0));
 }
 
+/* The last instruction of a function shares the bytes that have one owner with the next function,
+ * which has them, and of which nothing is known. */
+static void
+test_shared (void)
+{
+  /* 0: nop; mov (rdi),rax; ret; 5: mov rsi,rax; ret */
+  Code code = assemble ("90 48 8b 07 c3 48 89 f0 c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+
+  g_assert_true (has_rule (flow, 4, ENTRY));
+  g_assert_true (lu_flow_run_gaps (flow));
+  g_assert_true (has_rule (flow, 4, ENTRY));
+  g_assert_true (lu_flow_is_certain_at (flow, ADDRESS + 4));
+  g_assert_false (lu_flow_is_certain_at (flow, ADDRESS + 5));
+  lu_flow_write (flow, LU_FLOW_CERTAIN, rows);
+  g_assert_cmpuint (rows->starts->len, ==, 1);
+  g_assert_cmphex (g_array_index (rows->starts, guint64, 0), ==, ADDRESS);
+  g_assert_cmpuint (rows->jumps->len, ==, 0);
+  g_assert_cmpuint (rows->rows->len, ==, 2);
+  g_assert_cmphex (g_array_index (rows->rows, LuExtraRow, 1).address, ==, ADDRESS + 5);
+}
+
 /* Only code after padding, or that an instruction points to. */
 static void
 test_gaps (void)
@@ -666,6 +690,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/overlay", test_overlay);
   g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/close", test_close);
+  g_test_add_func ("/flow/shared", test_shared);
   g_test_add_func ("/flow/gaps", test_gaps);
   g_test_add_func ("/flow/garbage", test_garbage);
   status = g_test_run ();
