@@ -11,7 +11,8 @@ victim alone, beside `perf record -g` of the program built with frame pointers, 
 live-unwinder of the program built without, with its usual limit of frames and without one.  (perf
 records 127 frames, unless kernel.perf_event_max_stack says otherwise.)  A sample delays a wake-up that falls into it, so the
 cost of a sample, from interrupt to record, shows in the upper percentiles.  Prints, for each mode, the
-least of all rounds in us, since a busy machine only adds, and what it is above the victim alone.
+least of all rounds in us, since a busy machine only adds, and what it is above the victim alone.  Takes
+a little longer than rounds x modes x seconds (144 s as it is), and says on standard error how far it is.
 """
 
 import argparse
@@ -28,6 +29,7 @@ SHARES = (0.5, 0.99, 0.999, 0.9999)
 BUCKETS_US = 2000
 MAX_DEPTH = 4096
 START_S = 1.5   # until a recorder has begun to sample
+GRACE_S = 30    # that the victim may take longer than it was told to
 
 
 def others(cpu):
@@ -58,7 +60,7 @@ def victim(arguments, directory):
     path = f"{directory}/cyclictest.json"
     subprocess.run(["cyclictest", "-q", "-t1", "-p90", f"-a{arguments.cpu}", f"-i{arguments.interval}",
                     f"-h{BUCKETS_US}", f"-D{arguments.seconds}", f"--json={path}"],
-                   check=True, stdout=subprocess.DEVNULL)
+                   check=True, stdout=subprocess.DEVNULL, timeout=arguments.seconds + GRACE_S)
     with open(path, encoding="utf-8") as file:
         thread = next(iter(json.load(file)["thread"].values()))
     return {int(us): count for us, count in thread["histogram"].items()}, thread["max"]
@@ -109,8 +111,9 @@ def main():
         return 77
     best = {}
     with tempfile.TemporaryDirectory(prefix="latency-") as directory:
-        for _ in range(arguments.rounds):
+        for number in range(arguments.rounds):
             for mode in recorders(arguments, directory):
+                print(f"latency.py: round {number + 1} of {arguments.rounds}, {mode}", file=sys.stderr)
                 found = run(arguments, mode, directory)
                 best[mode] = list(map(min, best.get(mode, found), found))
     names = [f"p{100 * share:g}" for share in SHARES] + ["max"]
