@@ -21,7 +21,7 @@ typedef struct
   guint64 elf_address;
   guint32 module; /* id; 0: empty */
   guint8 status;
-  guint8 is_end : 1, is_signal_frame : 1, is_landing : 1;
+  guint8 is_end : 1, is_signal_frame : 1, is_landing : 1, is_record : 1;
   guint8 self_saved;
 } Slot;
 
@@ -187,6 +187,53 @@ lacks_push (const LuDwflMapping *mapping, guint64 address)
   return is_above;
 }
 
+/* Returns whether the CFA is a register and a constant. */
+static gboolean
+is_register_cfa (Dwarf_Frame *frame, guint64 *number, guint64 *offset)
+{
+  Dwarf_Op *ops;
+  size_t n_ops;
+
+  if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
+    return FALSE;
+  *number = ops[0].atom - DW_OP_breg0;
+  *offset = ops[0].number;
+  if (ops[0].atom == DW_OP_bregx)
+    {
+      *number = ops[0].number;
+      *offset = ops[0].number2;
+    }
+  return TRUE;
+}
+
+/* Recognises "saved at CFA + n"; libdw reports the addition only if n is not 0. */
+static gboolean
+is_saved_at (Dwarf_Frame *frame, int dwarf_register, guint64 cfa, guint64 address)
+{
+  Dwarf_Op memory[3], *ops = memory;
+  size_t n_ops = 0;
+
+  if (dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) != 0 || n_ops == 0
+      || n_ops > 2 || ops[0].atom != DW_OP_call_frame_cfa)
+    return FALSE;
+  if (n_ops == 1)
+    return cfa == address;
+  return ops[1].atom == DW_OP_plus_uconst && cfa + ops[1].number == address;
+}
+
+/* Returns whether a signal frame's row names a record of the frame pointer and the pc, which tells
+ * nothing about the other interrupted registers; those are in the kernel's frame, at sp. */
+static gboolean
+is_record (Dwarf_Frame *frame, const LuArch *arch)
+{
+  guint64 number, offset;
+
+  return arch != NULL && arch->saved_words != NULL && !arch->cfi_finds_interrupted_stack
+         && is_register_cfa (frame, &number, &offset) && number == arch->fp && offset == 0
+         && is_saved_at (frame, arch->fp, 0, 0)
+         && is_saved_at (frame, arch->ra, 0, arch->word_size);
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -206,6 +253,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
     }
   return_address = dwarf_frame_info (frame, NULL, NULL, &is_signal_frame);
   facts.is_signal_frame = is_signal_frame;
+  facts.is_record = is_signal_frame && is_record (frame, arch_of (mapping));
   if (return_address < 0 || !is_usual_column (mapping, return_address)
       || dwarf_frame_register (frame, return_address, memory, &ops, &n_ops) != 0)
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
@@ -239,6 +287,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
                           .is_end = slot->is_end,
                           .is_signal_frame = slot->is_signal_frame,
                           .is_landing = slot->is_landing,
+                          .is_record = slot->is_record,
                           .self_saved = slot->self_saved };
   facts = ask_libdw (mapping, address);
   *slot = (Slot){ .elf_address = elf_address,
@@ -247,27 +296,9 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
                   .is_end = facts.is_end != FALSE,
                   .is_signal_frame = facts.is_signal_frame != FALSE,
                   .is_landing = facts.is_landing != FALSE,
+                  .is_record = facts.is_record != FALSE,
                   .self_saved = facts.self_saved };
   return facts;
-}
-
-/* Returns whether the CFA is a register and a constant. */
-static gboolean
-is_register_cfa (Dwarf_Frame *frame, guint64 *number, guint64 *offset)
-{
-  Dwarf_Op *ops;
-  size_t n_ops;
-
-  if (dwarf_frame_cfa (frame, &ops, &n_ops) != 0 || n_ops != 1)
-    return FALSE;
-  *number = ops[0].atom - DW_OP_breg0;
-  *offset = ops[0].number;
-  if (ops[0].atom == DW_OP_bregx)
-    {
-      *number = ops[0].number;
-      *offset = ops[0].number2;
-    }
-  return TRUE;
 }
 
 /* Computes a CFA that is a register and a constant; FALSE for others. */
@@ -282,21 +313,6 @@ cfa_from_register (Dwarf_Frame *frame, const LuArch *arch, const LuRegs *regs, g
     return FALSE;
   *cfa += offset;
   return TRUE;
-}
-
-/* Recognises "saved at CFA + n"; libdw reports the addition only if n is not 0. */
-static gboolean
-is_saved_at (Dwarf_Frame *frame, int dwarf_register, guint64 cfa, guint64 address)
-{
-  Dwarf_Op memory[3], *ops = memory;
-  size_t n_ops = 0;
-
-  if (dwarf_frame_register (frame, dwarf_register, memory, &ops, &n_ops) != 0 || n_ops == 0
-      || n_ops > 2 || ops[0].atom != DW_OP_call_frame_cfa)
-    return FALSE;
-  if (n_ops == 1)
-    return cfa == address;
-  return ops[1].atom == DW_OP_plus_uconst && cfa + ops[1].number == address;
 }
 
 typedef struct

@@ -19,6 +19,7 @@ typedef struct
   LuStatus status;
   gboolean is_end;
   gboolean is_signal_frame; /* the caller was interrupted, its pc is exact */
+  gboolean is_record;       /* that frame's registers are in the kernel's frame (saved_words) */
   gboolean is_landing;      /* as LU_RULE_LANDING; UNSUPPORTED_RULE: the last instructions */
   guint8 self_saved;        /* DWARF number of a register that is found through itself; 0: none */
 } LuDwflFacts;

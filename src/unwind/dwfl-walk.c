@@ -7,7 +7,8 @@
  * pointer without a check where there is no unwind information. So this file looks up the unwind
  * information before each step (dwfl-facts.h) and stops where there is none, and it remembers each
  * failed read, to know why libdwfl stopped. libdwfl's own verdict is not used. Where a frame
- * provider finds a caller, libdwfl starts again from there. */
+ * provider finds a caller, or the kernel has saved registers that CFI does not tell, libdwfl starts
+ * again from there. */
 
 #include "unwind/dwfl-walk.h"
 
@@ -131,6 +132,21 @@ lu_dwfl_walk_read (LuDwflWalk *walk, guint64 address, guint64 *value)
   return is_read;
 }
 
+/* Sets the registers of the interrupted frame. */
+static bool
+set_saved_registers (Dwfl_Thread *thread, const Walk *walk)
+{
+  const LuArch *arch = walk->arch;
+
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    if (arch->dwarf_numbers[bit] >= 0
+        && !dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1,
+                                         (const Dwarf_Word[]){ walk->saved[bit] }))
+      return false;
+  dwfl_thread_state_register_pc (thread, walk->saved[arch->perf_pc]);
+  return true;
+}
+
 static bool
 set_registers (Dwfl_Thread *thread, void *data)
 {
@@ -138,6 +154,8 @@ set_registers (Dwfl_Thread *thread, void *data)
   const LuArch *arch = walk->arch;
   guint64 value;
 
+  if (walk->has_saved)
+    return set_saved_registers (thread, walk);
   for (guint bit = 0; bit < arch->n_registers; bit++)
     {
       Dwarf_Word word;
@@ -232,7 +250,7 @@ push_frame (Walk *walk, guint64 pc)
   guint64 offset = walk->sp - walk->sampled_sp;
   guint32 flags = walk->is_exact ? 0 : LU_FRAME_RETURN_ADDRESS;
 
-  if (walk->has_begun)
+  if (walk->has_begun && !walk->has_saved)
     flags |= walk->is_derived ? LU_FRAME_DERIVED : LU_FRAME_INFERRED;
   walk->has_begun = FALSE;
   if (!lu_stack_push (walk->stack, pc, flags))
@@ -417,6 +435,21 @@ complete_caller (Walk *walk)
     walk->has_lost_sp = FALSE;
 }
 
+/* Finds the link register of the last frame, which calls have not changed since. */
+static gboolean
+has_link (const Walk *walk, guint64 *link)
+{
+  const LuArch *arch = walk->arch;
+
+  if (!arch->has_link_register || !walk->is_exact)
+    return FALSE;
+  if (walk->stack->n_frames == 1)
+    return lu_arch_read_dwarf (arch, &walk->sample->regs, arch->ra, link);
+  if (walk->has_saved)
+    *link = walk->saved[lu_arch_perf_bit (arch, arch->ra)];
+  return walk->has_saved;
+}
+
 gboolean
 lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
 {
@@ -433,16 +466,14 @@ lu_dwfl_walk_ask_providers (LuDwflWalk *walk, LuStatus status, guint64 fp)
                              .ops = &frame_ops,
                              .data = walk };
 
-  context.has_link =
-      walk->arch->has_link_register && walk->stack->n_frames == 1
-      && lu_arch_read_dwarf (walk->arch, &walk->sample->regs, walk->arch->ra, &context.link);
+  context.has_link = has_link (walk, &context.link);
   switch (lu_frame_providers_step (&context, walk->mapping, &frame, &walk->caller))
     {
     case LU_PROVIDER_FOUND:
       walk->provider_state = context.state;
       walk->inferred_n_frames = walk->stack->n_frames;
       walk->inferred_status = status;
-      walk->is_signal_frame = walk->has_lost = walk->is_derived = FALSE;
+      walk->is_signal_frame = walk->has_lost = walk->is_derived = walk->has_saved = FALSE;
       complete_caller (walk);
       return walk->is_to_begin = walk->has_only_fp = TRUE;
     case LU_PROVIDER_BEYOND:
@@ -496,7 +527,7 @@ go_on_derived (Walk *walk, const struct lu_regs *caller)
     {
     case LU_PROVIDER_FOUND:
       walk->caller = (LuFrameRegs){ .pc = caller->pc, .sp = caller->sp, .fp = caller->fp };
-      walk->is_signal_frame = walk->has_lost = FALSE;
+      walk->is_signal_frame = walk->has_lost = walk->has_saved = FALSE;
       walk->is_to_begin = walk->has_only_fp = walk->is_derived = TRUE;
       return DWARF_CB_ABORT;
     case LU_PROVIDER_UNKNOWN:
@@ -542,6 +573,39 @@ step_derived (Walk *walk, Dwfl_Frame *state, const struct lu_rule *rule)
   return finish (walk, status, last_pc (walk));
 }
 
+/* Reads one of the registers that the kernel has saved at the stack pointer of a signal frame. Ends
+ * the walk if it is not in the copy. */
+static gboolean
+read_saved (Walk *walk, guint bit)
+{
+  const LuArch *arch = walk->arch;
+  guint number = arch->dwarf_numbers[bit] >= 0 ? (guint) arch->dwarf_numbers[bit] : bit;
+  guint64 address = walk->sp + 8 * (guint64) arch->saved_words[number];
+
+  if (lu_dwfl_walk_read (walk, address, &walk->saved[bit]))
+    return TRUE;
+  finish (walk, explain_address (walk, address, &walk->stack->stack_needed), last_pc (walk));
+  return FALSE;
+}
+
+/* Has libdwfl start again with the registers of the interrupted frame. The two that CFI would need
+ * come first, as in lu_step(). */
+static int
+go_on_interrupted (Walk *walk)
+{
+  const LuArch *arch = walk->arch;
+
+  if (!read_saved (walk, arch->perf_sp) || !read_saved (walk, arch->perf_pc))
+    return DWARF_CB_ABORT;
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    if (!read_saved (walk, bit))
+      return DWARF_CB_ABORT;
+  walk->saved[arch->perf_pc] &= lu_arch_address_mask (arch);
+  walk->has_lost = FALSE;
+  walk->has_saved = walk->is_to_begin = TRUE;
+  return DWARF_CB_ABORT;
+}
+
 /* Ends the walk if stacks made by hand begin at this return address. */
 static gboolean
 is_root (Walk *walk, guint64 pc)
@@ -584,13 +648,12 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
-  /* libdwfl would look for the interrupted function in the wrong place. The table engine reads the
-   * kernel's frame (LuArch.complete_signal_rule). */
+  /* libdwfl would look for the interrupted function in the wrong place. */
   if (is_written_over (walk, last_sp, pc)
-      || (walk->is_signal_frame && !walk->arch->cfi_finds_interrupted_stack))
+      || (walk->is_signal_frame && !walk->has_begun && !walk->arch->cfi_finds_interrupted_stack))
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
   walk->is_landing = FALSE;
-  if (walk->has_begun)
+  if (walk->has_begun && !walk->has_saved)
     pc = walk->caller.pc;
   walk->lookup = walk->is_exact ? pc : pc - 1;
   if (walk->stack->n_frames == 0)
@@ -631,7 +694,7 @@ visit_frame (Dwfl_Frame *state, void *data)
   walk->is_signal_frame = facts.is_signal_frame;
   walk->is_landing = facts.is_landing;
   walk->self_saved = facts.self_saved;
-  return DWARF_CB_OK;
+  return facts.is_record ? go_on_interrupted (walk) : DWARF_CB_OK;
 }
 
 /* Returns whether a return address of 0 ends the stack (is_end() in walk-frame.c). */

@@ -40,6 +40,11 @@ typedef struct
   gboolean has_begun;   /* it has, and the next frame is the first one */
   gboolean is_derived;  /* the caller was found by a row that is not from CFI */
 
+  /* The registers of a frame that a signal has interrupted, by their perf bits, from which libdwfl
+   * starts again instead: has_saved. */
+  gboolean has_saved;
+  guint64 saved[LU_ARCH_MAX_PERF_REGISTERS];
+
   /* The last step by a frame provider: the number of frames before it, and the status that the
    * stack gets if it was wrong. n_frames 0: none yet. */
   guint inferred_n_frames;

@@ -25,11 +25,18 @@
 #define ENTRY     (CODE + 0x3a0) /* of the program */
 #define BARE      (CODE + 0x100) /* no CFI; the return address is in x30 */
 #define POPS      (CODE + 0x180) /* no CFI; x29 and x30 are on the stack */
+#define LINK      (CODE + 0x3c0) /* a leaf without a frame */
+#define RESTORER  (CODE + 0x3e0) /* where signal handlers return to */
 #define JIT       0x10000u
 #define SP        G_GUINT64_CONSTANT (0x7fff0000)
 #define AT(i)     (SP + 8 * (i))
 #define RECORD    6 /* the index of the caller's record; words of a frame without CFI are below */
-#define N         40
+#define HANDLER   2 /* the index of the kernel's frame, behind that of the handler */
+#define SAVED(n)  (HANDLER + 39 + (n)) /* where that has x0 to x30, sp and pc: struct rt_sigframe  \
+                                        */
+#define BEHIND  (SAVED (N_REGS) + 1)   /* the index of the kernel's record of x29 and pc */
+#define STOPPED (BEHIND + 2)           /* the top of the interrupted stack */
+#define N       110
 /* A return address with an authentication code. */
 #define SIGNED(pc) ((pc) | G_GUINT64_CONSTANT (0x2a) << 48)
 
@@ -73,13 +80,21 @@ make_file (void)
   LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path };
   LuModule *module = lu_module_new (&key);
   CieSpec spec = { .return_column = 30, .program = BYTES (0x0c, 31, 0) };
-  guint cie = section_add_cie (section, &spec);
+  CieSpec signal_spec = { .augmentation = "zRS",
+                          .return_column = 30,
+                          .program = BYTES (0x0c, 29, 0) };
+  guint cie = section_add_cie (section, &spec),
+        signal_cie = section_add_cie (section, &signal_spec);
 
   /* def_cfa_offset, and where x29 and x30 are; undefined x30 */
   section_add_fde (section, cie, LEAF, 16, BYTES (0x0e, 16, 0x9d, 2, 0x9e, 1));
   section_add_fde (section, cie, CALLER, 16, BYTES (0x0e, 0xa0, 0x01, 0x9d, 20, 0x9e, 19));
   section_add_fde (section, cie, START, 16, BYTES (0x07, 30));
   section_add_fde (section, cie, ENTRY, 16, BYTES (0));
+  section_add_fde (section, cie, LINK, 16, BYTES (0));
+  /* As the kernel's vDSO: CFA = x29, x29 at CFA + 0, x30 at CFA + 8. A handler's return address is
+   * looked up one byte earlier. */
+  section_add_fde (section, signal_cie, RESTORER - 4, 16, BYTES (0x9d, 0, 0x11, 30, 0x7f));
   section_add_u32 (section, 0);
   lu_module_publish (module, LU_MODULE_READY, make_image (section));
   lu_call_sites_add (lu_module_make_call_sites (module), CALLER + 4 - CODE, LU_CALL_INDIRECT);
@@ -100,8 +115,9 @@ typedef struct
   guint64 regs[N_REGS];
   guint64 words[N];
   guint decoys; /* from here on, words that are return addresses of a wrong stack */
-  guint64 pcs[4];
+  guint64 pcs[5];
   LuStatus status;
+  guint n_copied; /* words of the stack; 0: all */
 } Case;
 
 static const Case cases[] = {
@@ -130,6 +146,56 @@ static const Case cases[] = {
     6,
     { BARE },
     LU_STATUS_NO_UNWIND_INFO },
+  /* The interrupted registers are in the kernel's frame only; its record has no stack pointer. */
+  { "function that a signal has interrupted",
+    { [PERF_FP] = AT (BEHIND), [PERF_SP] = SP, [PERF_PC] = LEAF },
+    { [0] = AT (BEHIND),
+      RESTORER,
+      [SAVED (PERF_FP)] = AT (STOPPED),
+      [SAVED (PERF_LINK)] = JIT + 8,
+      [SAVED (PERF_SP)] = AT (STOPPED),
+      [SAVED (PERF_PC)] = CALLER + 8,
+      [BEHIND] = AT (STOPPED),
+      CALLER + 8,
+      [STOPPED] = 0,
+      START + 4 },
+    STOPPED + 2,
+    { LEAF, RESTORER, CALLER + 8, START + 4 } },
+  { "leaf that a signal has interrupted",
+    { [PERF_FP] = AT (BEHIND), [PERF_SP] = SP, [PERF_PC] = LEAF },
+    { [0] = AT (BEHIND),
+      RESTORER,
+      [SAVED (PERF_FP)] = 7,
+      [SAVED (PERF_LINK)] = SIGNED (CALLER + 4),
+      [SAVED (PERF_SP)] = AT (STOPPED),
+      [SAVED (PERF_PC)] = LINK,
+      [BEHIND] = 7,
+      LINK,
+      [STOPPED] = 0,
+      START + 4 },
+    STOPPED + 2,
+    { LEAF, RESTORER, LINK, CALLER + 4, START + 4 } },
+  { "leaf without CFI that a signal has interrupted",
+    { [PERF_FP] = AT (BEHIND), [PERF_SP] = SP, [PERF_PC] = LEAF },
+    { [0] = AT (BEHIND),
+      RESTORER,
+      [SAVED (PERF_FP)] = AT (STOPPED),
+      [SAVED (PERF_LINK)] = SIGNED (CALLER + 4),
+      [SAVED (PERF_SP)] = AT (STOPPED),
+      [SAVED (PERF_PC)] = BARE,
+      [BEHIND] = AT (STOPPED),
+      BARE,
+      [STOPPED] = 0,
+      START + 4 },
+    STOPPED + 2,
+    { LEAF, RESTORER, BARE, CALLER + 4, START + 4 } },
+  { "signal frame in which the copy ends",
+    { [PERF_FP] = AT (BEHIND), [PERF_SP] = SP, [PERF_PC] = LEAF },
+    { [0] = AT (BEHIND), RESTORER },
+    N,
+    { LEAF, RESTORER },
+    LU_STATUS_TRUNCATED_COPY,
+    SAVED (PERF_LINK) },
   /* The kernel starts a program with registers of 0. */
   { "first instruction of a program", { [PERF_SP] = SP, [PERF_PC] = ENTRY }, { 0 }, N, { ENTRY } },
 };
@@ -146,6 +212,7 @@ run_case (gconstpointer data)
   g_autoptr (LuWalker) walker = lu_walker_new (FALSE);
   g_autofree LuStack *stack = g_new0 (LuStack, 1);
   g_autofree guint64 *words = g_memdup2 (self->words, sizeof self->words);
+  guint32 size = 8 * (self->n_copied > 0 ? self->n_copied : N), flags[G_N_ELEMENTS (self->pcs)];
   const LuSample sample = { .cpumode = PERF_RECORD_MISC_USER,
                             .regs = { .abi = PERF_SAMPLE_REGS_ABI_64,
                                       .machine = EM_AARCH64,
@@ -153,8 +220,8 @@ run_case (gconstpointer data)
                                       .mask = (G_GUINT64_CONSTANT (1) << N_REGS) - 1,
                                       .words = self->regs },
                             .stack = (const guint8 *) words,
-                            .stack_asked = sizeof self->words,
-                            .stack_size = sizeof self->words };
+                            .stack_asked = size,
+                            .stack_size = size };
   LuAddressSpace *space = add_mapping (add_mapping (lu_address_space_new (), file, CODE), jit, JIT);
   guint n = 0;
 
@@ -173,7 +240,11 @@ run_case (gconstpointer data)
       g_assert_cmpint (stack->status, ==, self->status);
       g_assert_cmpuint (stack->n_frames, ==, n);
       for (guint i = 0; i < n; i++)
-        g_assert_cmphex (stack->frames[i].pc, ==, self->pcs[i]);
+        {
+          g_assert_cmphex (stack->frames[i].pc, ==, self->pcs[i]);
+          flags[i] = run == 0 ? stack->frames[i].flags : flags[i];
+          g_assert_cmpuint (stack->frames[i].flags, ==, flags[i]);
+        }
     }
   lu_address_space_unref (space);
 }
