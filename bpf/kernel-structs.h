@@ -144,6 +144,7 @@ struct task_struct
   uint64_t self_exec_id;
   struct task_struct *group_leader;
   struct task_struct *real_parent;
-  struct uprobe_task *utask; /* NULL: no probe was hit */
+  struct completion *vfork_done; /* NULL: no parent waits for the task to leave its memory */
+  struct uprobe_task *utask;     /* NULL: no probe was hit */
   struct thread_struct thread;
 } __attribute__ ((preserve_access_index));

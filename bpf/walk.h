@@ -28,10 +28,11 @@ enum next
   NEXT_ON,
   NEXT_ENDED,
   NEXT_DEPTH,
-  NEXT_MAPPING, /* walk-look.h */
-  NEXT_RULE,    /* walk-look.h */
-  NEXT_RARE,    /* walk-rare.h */
-  NEXT_FP_STEP, /* walk-frame-pointer.h */
+  NEXT_OTHER_STACK, /* the stack belongs to another process again */
+  NEXT_MAPPING,     /* walk-look.h */
+  NEXT_RULE,        /* walk-look.h */
+  NEXT_RARE,        /* walk-rare.h */
+  NEXT_FP_STEP,     /* walk-frame-pointer.h */
   NEXT_GIVE_UP,
 };
 

@@ -327,13 +327,52 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
   return ARCH_IS_64BIT (walk->regs) ? NEXT_ON : GIVE_UP (ABI);
 }
 
-/* Returns COMPLETE or DEPTH_LIMIT without a branch, since the verifier would follow both ways. */
+/* Returns whether the parent of a child of vfork() may use the stack again that it had lent: the
+ * kernel lets it go on while the child that executes a program or ends still has the memory of both
+ * (exec_mmap(), exit_mm()). That does not change while the child is in an interrupt. */
+static inline int
+has_returned_stack (const struct walk *walk)
+{
+  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
+  struct task_struct *parent;
+  uint64_t mm;
+
+  if ((walk->record.flags & LU_BPF_RECORD_KERNEL) == 0 || !ARCH_MAY_LEAVE (walk->regs)
+      || READ (task, vfork_done) != 0)
+    return 0;
+  parent = (struct task_struct *) READ (task, real_parent);
+  mm = READ (task, mm);
+  return mm != 0 && READ (parent, mm) == mm;
+}
+
+/* Returns the result, but OTHER_STACK if the words of the stack may be those of another process:
+ * then only the sampled place is sure. Such a stack is not copied either. */
+HOST_SUBPROGRAM int64_t
+settle (walk_ref ref, int64_t result)
+{
+  struct walk *walk = host_walk (ref);
+  uint64_t at;
+
+  if (walk == NULL || !has_returned_stack (walk))
+    return result;
+  at = walk->n_kernel;
+  HOST_BOUND (at, N_PCS - 1);
+  walk->pcs[at] = walk->regs[REG_PC];
+  walk->at = walk->n_kernel + 1;
+  walk->n_missed = walk->n_inferred = 0;
+  return NEXT_OTHER_STACK;
+}
+
+/* Returns COMPLETE, DEPTH_LIMIT or OTHER_STACK without a branch, since the verifier would follow
+ * both ways. */
 static inline uint32_t
 status_of (int64_t result)
 {
   uint32_t is_depth = (uint32_t) negative_bit (NEXT_ENDED - (uint64_t) result);
+  uint32_t is_other = (uint32_t) negative_bit (NEXT_DEPTH - (uint64_t) result);
 
-  return LU_STATUS_COMPLETE + (LU_STATUS_DEPTH_LIMIT - LU_STATUS_COMPLETE) * is_depth;
+  return LU_STATUS_COMPLETE + (LU_STATUS_DEPTH_LIMIT - LU_STATUS_COMPLETE) * is_depth
+         + (LU_STATUS_OTHER_STACK - LU_STATUS_DEPTH_LIMIT) * is_other;
 }
 
 static inline int64_t
@@ -372,7 +411,7 @@ emit (struct walk *walk, struct bpf_perf_event_data *ctx, int64_t result)
 static inline int
 is_bpf_unwound (int64_t result)
 {
-  return (uint64_t) result - NEXT_ENDED <= NEXT_DEPTH - NEXT_ENDED;
+  return (uint64_t) result - NEXT_ENDED <= NEXT_OTHER_STACK - NEXT_ENDED;
 }
 
 #if HOST_READS_INTERPRETERS
@@ -440,6 +479,7 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   result = published == NEXT_ON ? begin_walk (ref) : go_by_vmas (ref, published);
   if (result == NEXT_ON)
     result = make_walk (walk, ref);
+  result = settle (ref, result);
   HOST_FORGET (walk, result);
   tell_functions (walk, ctx, ref);
   return is_bpf_unwound (result) ? emit (walk, ctx, result) : result;
@@ -482,7 +522,9 @@ count (walk_ref ref, uint32_t cpu, int64_t result)
 
       reason = LU_BPF_REASON_UNWOUND
                + (LU_BPF_REASON_DEPTH - LU_BPF_REASON_UNWOUND)
-                     * negative_bit (NEXT_ENDED - (uint64_t) result);
+                     * negative_bit (NEXT_ENDED - (uint64_t) result)
+               + (LU_BPF_REASON_OTHER_STACK - LU_BPF_REASON_DEPTH)
+                     * negative_bit (NEXT_DEPTH - (uint64_t) result);
       c->values[LU_COUNTER_BPF_FRAMES] += n_user;
       c->values[LU_COUNTER_BPF_REMEMBERED] += n_known & ~is_negative (n_known);
       c->values[LU_COUNTER_BPF_INFERRED] += walk->n_inferred;

@@ -338,7 +338,8 @@ struct lu_bpf_config
 struct lu_bpf_record
 {
   uint32_t version;  /* LU_BPF_VERSION */
-  uint32_t status;   /* LuStatus: COMPLETE, or DEPTH_LIMIT after max_frames frames */
+  uint32_t status;   /* LuStatus: COMPLETE, DEPTH_LIMIT after max_frames frames, or OTHER_STACK: one
+                        frame, since another process may have written to the stack */
   uint32_t pid, tid; /* tgid, and the thread's, in lu_bpf_config's pid namespace */
   uint64_t time;     /* ns, CLOCK_MONOTONIC */
   uint64_t serial;   /* of the address space; with VMAS, the marks of all mappings used */
@@ -405,7 +406,8 @@ _Static_assert(sizeof (struct lu_bpf_arguments) == 8, "no holes");
   X (NO_FRAME_POINTER, "no-frame-pointer", "no believable frame pointer")                          \
   X (BUDGET, "over-budget", "walk took too long")                                                  \
   X (EMIT, "emit-failed", "no room in the ring")                                                   \
-  X (INTERNAL, "internal", "map not there or inconsistent")
+  X (INTERNAL, "internal", "map not there or inconsistent")                                        \
+  X (OTHER_STACK, "other-stack", "stack that its owner uses again")
 
 /* clang-format off */
 enum lu_bpf_reason

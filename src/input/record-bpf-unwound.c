@@ -47,7 +47,8 @@ is_sound (const struct lu_bpf_record *record, gsize bytes_left)
   gsize size = ((gsize) record->n_kernel + record->n_user) * sizeof (guint64);
 
   return record->version == LU_BPF_VERSION
-         && (record->status == LU_STATUS_COMPLETE || record->status == LU_STATUS_DEPTH_LIMIT)
+         && (record->status == LU_STATUS_COMPLETE || record->status == LU_STATUS_DEPTH_LIMIT
+             || record->status == LU_STATUS_OTHER_STACK)
          && record->n_kernel <= LU_BPF_MAX_KERNEL && record->n_user > 0
          && record->n_user <= LU_BPF_MAX_FRAMES && size <= bytes_left
          && bytes_left - size <= PADDING_MAX;

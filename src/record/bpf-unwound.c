@@ -187,11 +187,24 @@ check_by_version (const LuBpfUnwoundStack *stack, LuProcess *process, LuAddressS
   return end (stack->status, stack->n_user, user_word (stack, stack->n_user - 1));
 }
 
+/* For the sampled place alone, which is told as it is for copies. */
+static LuBpfUnwoundResult
+check_place (const LuBpfUnwoundStack *stack, LuAddressSpace *space)
+{
+  guint64 word = user_word (stack, 0);
+
+  if (lu_address_space_find (space, lookup_address (word)) == NULL)
+    return end (LU_STATUS_NO_MAPPING, 0, word);
+  return end (stack->status, 1, word);
+}
+
 LuBpfUnwoundResult
 lu_bpf_unwound_check (const LuLocatedEvent *located)
 {
   const LuBpfUnwoundStack *stack = &located->event->bpf_unwound;
 
+  if (stack->status == LU_STATUS_OTHER_STACK)
+    return check_place (stack, located->space);
   return (stack->flags & LU_BPF_RECORD_VMAS) != 0
              ? check_by_vmas (stack, located->space)
              : check_by_version (stack, located->process, located->space);

@@ -25,6 +25,7 @@
 /* Words of struct user_pt_regs, with which struct pt_regs begins (asm/ptrace.h) */
 enum
 {
+  REG_CALL = 8, /* the number of the system call */
   REG_FP = 29,
   REG_LINK = 30,
   REG_SP = 31,
@@ -43,6 +44,11 @@ enum
 #define ARCH_IP(ctx) ((ctx)->regs.pc)
 /* Whether registers in user mode are those of 64-bit code. */
 #define ARCH_IS_64BIT(regs) (((regs)[REG_PSTATE] & STATE_32BIT) == 0)
+/* Whether a task in kernel mode with these registers may be leaving its memory: exit, exit_group,
+ * execve and execveat (asm-generic/unistd.h). */
+#define ARCH_MAY_LEAVE(regs)                                                                       \
+  ((regs)[REG_CALL] == 93 || (regs)[REG_CALL] == 94 || (regs)[REG_CALL] == 221                     \
+   || (regs)[REG_CALL] == 281)
 /* The address in a word that was a return address, which may carry an authentication code. */
 #define ARCH_ADDRESS(word) ((word) &host_config.address_mask)
 

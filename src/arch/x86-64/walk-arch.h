@@ -41,6 +41,7 @@ enum
   REG_AX = 10,
   REG_HOTSPOT_RETURN = REG_AX, /* as LuArch.hotspot_return */
   REG_CX = 11,
+  REG_CALL = 15, /* orig_rax: the number of the system call */
   REG_PC = 16,
   REG_CS = 17,
   REG_SP = 19,
@@ -58,6 +59,11 @@ enum
 #define ARCH_IP(ctx) ((ctx)->regs.rip)
 /* Whether registers in user mode are those of 64-bit code. */
 #define ARCH_IS_64BIT(regs) ((regs)[REG_CS] == USER_CS)
+/* Whether a task in kernel mode with these registers may be leaving its memory: exit, exit_group,
+ * execve and execveat (asm/unistd_64.h). */
+#define ARCH_MAY_LEAVE(regs)                                                                       \
+  ((regs)[REG_CALL] == 59 || (regs)[REG_CALL] == 60 || (regs)[REG_CALL] == 231                     \
+   || (regs)[REG_CALL] == 322)
 /* The address in a word that was a return address. */
 #define ARCH_ADDRESS(word) (word)
 

@@ -282,6 +282,23 @@ test_vmas_and_depth_limit (Fixture *self, gconstpointer data)
   g_assert_cmpint (self->stack.status, ==, LU_STATUS_DEPTH_LIMIT);
 }
 
+/* Only the sampled place counts, whatever mappings the walk had used. */
+static void
+test_other_stack (Fixture *self, gconstpointer data)
+{
+  const guint64 nowhere[] = { 0x410000 };
+
+  take_by_vmas (self, 0, LU_STATUS_OTHER_STACK);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_OTHER_STACK);
+  g_assert_cmpuint (self->stack.n_frames, ==, 1);
+  g_assert_cmphex (self->stack.end_pc, ==, usual[0]);
+  take (self, self->last_serial + 1, LU_STATUS_OTHER_STACK, usual, 1);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_OTHER_STACK);
+  take (self, self->last_serial, LU_STATUS_OTHER_STACK, nowhere, 1);
+  g_assert_cmpint (self->stack.status, ==, LU_STATUS_NO_MAPPING);
+  g_assert_cmpuint (self->stack.n_frames, ==, 0);
+}
+
 static void
 test_kernel_frames (Fixture *self, gconstpointer data)
 {
@@ -355,6 +372,7 @@ main (int argc, char **argv)
     { "vmas", test_vmas },
     { "other-vmas", test_other_vmas },
     { "vmas-and-depth-limit", test_vmas_and_depth_limit },
+    { "other-stack", test_other_stack },
     { "kernel-frames", test_kernel_frames },
     { "pair", test_pair },
   };
