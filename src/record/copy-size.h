@@ -3,9 +3,9 @@
 
 /* copy-size.h - how many bytes of its stack a sample copies, and when that number grows.
  *
- * The size grows when more than 1 % of the stacks of a window were cut off by it: to the smallest of
- * its doublings that, as far as is known, cuts off no more than that. Drain thread, unless a function
- * says otherwise. */
+ * The size grows when more than 1 % of the stacks of a window were cut off by it: to the smallest
+ * of its doublings that, as far as is known, cuts off no more than that. Drain thread, unless a
+ * function says otherwise. */
 
 #pragma once
 
