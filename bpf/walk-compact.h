@@ -67,7 +67,8 @@ move_to_caller (struct compact_frame *frame, lu_compact_rule rule, uint64_t cfa,
   if (ARCH_HAS_LINK)
     frame->known &= LU_KNOWN_FP | KNOWN_FP_SAVED;
   frame->at = lu_step_settle (frame->at + 1);
-  frame->mark = LU_BPF_PC_RETURN;
+  frame->mark = LU_BPF_PC_RETURN
+                | (rule & LU_BPF_COMPACT_DERIVED) * (LU_BPF_PC_DERIVED / LU_BPF_COMPACT_DERIVED);
   frame->pc = ARCH_ADDRESS (pair[1]);
   frame->sp = cfa;
 }

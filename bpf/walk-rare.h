@@ -196,6 +196,8 @@ walk_rare (walk_ref ref)
   walk->ucontext = regs->ucontext;
   walk->link = regs->link;
   walk->frame_kind = regs->frame_kind;
-  walk->mark = regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0;
+  walk->mark =
+      (regs->frame_kind == LU_FRAME_KIND_CALLER ? LU_BPF_PC_RETURN : 0)
+      | (uint64_t) (walk->rule.flags & LU_RULE_DERIVED) * (LU_BPF_PC_DERIVED / LU_RULE_DERIVED);
   return NEXT_ON;
 }

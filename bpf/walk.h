@@ -141,7 +141,7 @@ struct walk
    * until then FP is at address fp if KNOWN_FP_SAVED is set, and BX at address bx_at if that is not
    * 0. */
   uint64_t pc, sp, fp, bx, bx_at;
-  uint64_t mark;     /* LU_BPF_PC_RETURN, LU_BPF_PC_INFERRED */
+  uint64_t mark;     /* LU_BPF_PC_RETURN, LU_BPF_PC_INFERRED, LU_BPF_PC_DERIVED */
   uint64_t ucontext; /* as in struct lu_regs */
   uint64_t link;     /* the link register, if it is known */
   uint32_t known;    /* enum lu_known, and KNOWN_FP_SAVED */

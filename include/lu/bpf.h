@@ -61,15 +61,26 @@ struct lu_bpf_page
 struct lu_bpf_dictionary
 {
   struct lu_rule rules[LU_BPF_MAX_RULES];
-  lu_compact_rule compact[LU_BPF_MAX_RULES]; /* lu_compact_make() of each, 0 for those without */
+  lu_compact_rule compact[LU_BPF_MAX_RULES]; /* of each, 0 for those without */
 };
+
+/* The extra bit of a compact rule that is derived (LU_RULE_DERIVED). The program steps by it as by
+ * any other, and marks the caller (LU_BPF_PC_DERIVED). */
+#define LU_BPF_COMPACT_DERIVED (1ull << LU_COMPACT_EXTRA_SHIFT)
 
 static inline void
 lu_bpf_dictionary_set (struct lu_bpf_dictionary *dictionary, uint32_t id,
                        const struct lu_rule *rule)
 {
+  struct lu_rule plain = *rule;
+  lu_compact_rule compact;
+
+  plain.flags &= ~LU_RULE_DERIVED;
+  compact = lu_compact_make (&plain);
   dictionary->rules[id] = *rule;
-  dictionary->compact[id] = lu_compact_make (rule);
+  dictionary->compact[id] = compact != 0 && (rule->flags & LU_RULE_DERIVED) != 0
+                                ? compact | LU_BPF_COMPACT_DERIVED
+                                : compact;
 }
 
 /* "modules": slots, which mappings refer to. `table` is 0 while a module has no table; storing it
@@ -365,7 +376,8 @@ enum lu_bpf_record_flags
 /* User pcs have these bits set; a user address has at most 57. */
 #define LU_BPF_PC_RETURN   (1ull << 63) /* LU_FRAME_RETURN_ADDRESS */
 #define LU_BPF_PC_INFERRED (1ull << 62) /* LU_FRAME_INFERRED */
-#define LU_BPF_PC_MASK     (~(LU_BPF_PC_RETURN | LU_BPF_PC_INFERRED))
+#define LU_BPF_PC_DERIVED  (1ull << 61) /* LU_FRAME_DERIVED, but the step is yet to be verified */
+#define LU_BPF_PC_MASK     (~(LU_BPF_PC_RETURN | LU_BPF_PC_INFERRED | LU_BPF_PC_DERIVED))
 
 /* The other raw data of such samples, before the first walk or copy of a process after its exec:
  * its arguments, as they are in its memory now.

@@ -189,8 +189,7 @@ find_file (LuBpfFiles *self, LuModule *module)
   file = g_new0 (LuBpfFile, 1);
   if (table_slot != NULL)
     file->table_slot = lu_table_slot_ref (table_slot);
-  else
-    file->image = lu_image_ref (image);
+  file->image = lu_image_ref (image);
   file->slots = g_array_new (FALSE, FALSE, sizeof (guint32));
   /* No process starts in the vDSO. */
   if (lu_module_key (module)->kind != LU_MODULE_VDSO)
@@ -368,12 +367,27 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
     }
   file->key = ++self->last_key;
   file->last_use = lu_monotonic_ns ();
+  file->n_rows = table->n_rows;
   for (guint i = 0; i < file->slots->len; i++)
     show (self, g_array_index (file->slots, guint32, i), file);
   self->bytes += file->copy->bytes;
   self->n_tables++;
   lu_count (&self->counters, LU_COUNTER_MAPS_PUBLISHED);
   return TRUE;
+}
+
+gboolean
+lu_bpf_files_is_outdated (const LuBpfFile *file, const LuTable *table)
+{
+  return file->copy != NULL && table->stats.has_extra && table->n_rows != file->n_rows;
+}
+
+void
+lu_bpf_files_renew (LuBpfFiles *self, LuBpfFile *file, const LuTable *table)
+{
+  withdraw (self, file);
+  lu_bpf_files_publish (self, file, table, file->image);
+  file->last_renewed = lu_monotonic_ns ();
 }
 
 gboolean

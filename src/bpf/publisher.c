@@ -42,6 +42,7 @@ struct _LuBpfPublisher
   GHashTable *waiting; /* slot that needs work -> its module, reference */
   Slot *slots;         /* owned; LU_BPF_MAX_MODULES */
   gboolean is_hungry;  /* a table waits for memory */
+  gboolean is_late;    /* a published table is outdated */
   guint64 last_retry;  /* ns */
 };
 
@@ -160,6 +161,34 @@ look_at_waiting (LuBpfPublisher *self, gboolean is_all)
     }
 }
 
+/* Publishes tables anew that have got rows for code without CFI (module/gap-filler.h). These come
+ * in pieces, so a table is not copied for each. */
+static void
+renew_tables (LuBpfPublisher *self)
+{
+  guint64 now = lu_monotonic_ns ();
+  GHashTableIter iter;
+  gpointer value;
+
+  self->is_late = FALSE;
+  g_hash_table_iter_init (&iter, self->files.files);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      LuBpfFile *file = value;
+      g_autoptr (LuTable) table = NULL;
+
+      if (file->copy != NULL && file->table_slot != NULL
+          && lu_table_slot_is_extended (file->table_slot))
+        table = lu_table_slot_get_table (file->table_slot);
+      if (table == NULL || !lu_bpf_files_is_outdated (file, table))
+        continue;
+      if (is_too_early (file->last_renewed, now))
+        self->is_late = TRUE;
+      else
+        lu_bpf_files_renew (&self->files, file, table);
+    }
+}
+
 /* Returns whether it is time to look for memory again. */
 static gboolean
 is_time_to_retry (LuBpfPublisher *self)
@@ -178,7 +207,7 @@ is_time_to_retry (LuBpfPublisher *self)
 static int
 wait_ms (const LuBpfPublisher *self)
 {
-  return self->is_hungry ? RETRY_NS / MILLISECOND_NS : -1;
+  return self->is_hungry || self->is_late ? RETRY_NS / MILLISECOND_NS : -1;
 }
 
 /* Requests */
@@ -301,6 +330,8 @@ publisher_main (gpointer data)
           lu_queue_release (self->requests);
         }
       look_at_waiting (self, is_poked || is_time_to_retry (self));
+      if (is_poked || self->is_late)
+        renew_tables (self);
       update_counters (self);
       lu_queue_wait (self->requests, wait_ms (self));
     }

@@ -88,14 +88,11 @@ lu_bpf_rules_take (LuBpfRules *self, const struct lu_rule *rules, guint n, guint
 
   for (guint i = 0; i < n; i++)
     {
-      if ((rules[i].flags & LU_RULE_DERIVED) != 0)
-        ids[i] = LU_RULE_COMPLEX; /* only user space verifies such steps */
-      else if (i < LU_RULE_FIRST || rules[i].cfa_kind == LU_CFA_COMPLEX)
+      if (i < LU_RULE_FIRST || rules[i].cfa_kind == LU_CFA_COMPLEX)
         ids[i] = (guint16) MIN (i, LU_RULE_COMPLEX);
       else
         ids[i] = take_one (self, &rules[i], &n_allowed);
-      self->n_refused += ids[i] == LU_RULE_COMPLEX && rules[i].cfa_kind != LU_CFA_COMPLEX
-                         && (rules[i].flags & LU_RULE_DERIVED) == 0;
+      self->n_refused += ids[i] == LU_RULE_COMPLEX && rules[i].cfa_kind != LU_CFA_COMPLEX;
     }
 }
 

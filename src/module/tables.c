@@ -232,6 +232,14 @@ lu_table_slot_is_enough (LuTableSlot *self)
   return is_enough;
 }
 
+static void
+note_use (LuTableSlot *self)
+{
+  atomic_store_explicit (&self->last_use,
+                         atomic_load_explicit (&self->owner->clock, memory_order_relaxed),
+                         memory_order_relaxed);
+}
+
 gboolean
 lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule *rule)
 {
@@ -244,9 +252,7 @@ lu_table_slot_find (LuTableSlot *self, guint64 address, struct lu_rule *rule)
   id = lu_rows_find (&table->rows, address);
   is_found = is_certain (table, id);
   *rule = table->rules[id];
-  atomic_store_explicit (&self->last_use,
-                         atomic_load_explicit (&self->owner->clock, memory_order_relaxed),
-                         memory_order_relaxed);
+  note_use (self);
   end_read (self);
   return is_found;
 }
@@ -257,8 +263,10 @@ lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start)
   const LuTable *table = begin_read (self);
   gboolean is_found = table != NULL && lu_table_find_start (table, address, start);
 
-  if (table != NULL)
-    end_read (self);
+  if (table == NULL)
+    return FALSE;
+  note_use (self); /* the walk in the kernel has its rows elsewhere */
+  end_read (self);
   return is_found;
 }
 

@@ -214,18 +214,23 @@ static inline guint32
 frame_flags (guint64 word)
 {
   return (guint32) ((word & LU_BPF_PC_RETURN) / (LU_BPF_PC_RETURN / LU_FRAME_RETURN_ADDRESS)
-                    | (word & LU_BPF_PC_INFERRED) / (LU_BPF_PC_INFERRED / LU_FRAME_INFERRED));
+                    | (word & LU_BPF_PC_INFERRED) / (LU_BPF_PC_INFERRED / LU_FRAME_INFERRED)
+                    | (word & LU_BPF_PC_DERIVED) / (LU_BPF_PC_DERIVED / LU_FRAME_DERIVED));
 }
 
-void
+guint32
 lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *frames)
 {
+  guint32 flags = 0;
+
   for (guint32 i = 0; i < n_words; i++)
     {
       guint64 word = word_at (words, i);
 
       frames[i] = (LuFrame){ .pc = word & LU_BPF_PC_MASK, .flags = frame_flags (word) };
+      flags |= frames[i].flags;
     }
+  return flags;
 }
 
 guint32

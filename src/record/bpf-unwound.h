@@ -32,8 +32,9 @@ lu_bpf_unwound_kernel_ip (const LuBpfUnwoundStack *stack)
   return (stack->flags & LU_BPF_RECORD_KERNEL) != 0 ? stack->ip : 0;
 }
 
-/* Converts the user's words of a record, which need not be aligned. */
-void lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *frames);
+/* Converts the user's words of a record, which need not be aligned. Returns all flags that some
+ * frame has. */
+guint32 lu_bpf_unwound_user_frames (const guint8 *words, guint32 n_words, LuFrame *frames);
 /* Converts the kernel's words of a record, without context words; without any, the frame is that of
  * kernel_ip. Returns how many frames there are, at most LU_BPF_MAX_KERNEL; 0 if kernel_ip is 0. */
 guint32 lu_bpf_unwound_kernel_frames (const guint8 *words, guint32 n_words, guint64 kernel_ip,

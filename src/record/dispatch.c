@@ -317,6 +317,47 @@ lu_dispatch_function (LuDispatch *self, const LuLocatedEvent *located)
   return LU_DISPATCH_DONE;
 }
 
+/* Sends the worker a stack whose steps by rows from code it has to verify. Returns FALSE if there
+ * is no room. */
+static gboolean
+send_to_verify (LuDispatch *self, const LuStackMessage *stack)
+{
+  gsize size = lu_stack_message_size (stack);
+  LuStackMessage *message =
+      has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
+
+  if (message == NULL)
+    return FALSE;
+  memcpy (message, stack, size);
+  message->kind = LU_MESSAGE_VERIFY;
+  lu_queue_commit_quietly (self->to_worker, size);
+  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
+    lu_queue_wake (self->to_worker);
+  lu_count (&self->counters, LU_COUNTER_SENT_TO_WORKER);
+  return TRUE;
+}
+
+/* Verifies the steps by rows from code of a stack that BPF unwound. Returns FALSE if the worker has
+ * to do it, and will. A stack that it has no room for keeps the part that is verified. */
+static gboolean
+verify (LuDispatch *self, LuStackMessage *stack)
+{
+  LuVerified verified = { .status = stack->status, .n = stack->n_user, .end_pc = stack->end_pc };
+
+  if (self->walker == NULL)
+    return !send_to_verify (self, stack);
+  if (!lu_walker_verify (self->walker, stack->header.space, stack->frames + stack->n_kernel,
+                         &verified))
+    {
+      if (send_to_verify (self, stack))
+        return FALSE;
+      lu_queue_note_drop (self->to_worker);
+      lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+    }
+  lu_stack_message_end (stack, &verified);
+  return TRUE;
+}
+
 /* Checks a stack that BPF unwound and sends what can be trusted of it. Returns FALSE if there is no
  * room. */
 static gboolean
@@ -329,6 +370,7 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
   LuStackMessage *message = lu_queue_reserve (
       self->to_writer, sizeof *message + n_frames * sizeof (LuFrame)
                            + chain->part.n_frames * sizeof (struct lu_interp_frame));
+  guint32 flags;
 
   if (message == NULL)
     return FALSE;
@@ -341,11 +383,20 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
                                .n_user = result.n_user };
   message->n_kernel = lu_bpf_unwound_kernel_frames (
       stack->pcs, stack->n_kernel, lu_bpf_unwound_kernel_ip (stack), message->frames);
-  lu_bpf_unwound_user_frames (stack->pcs + (gsize) stack->n_kernel * sizeof (guint64),
-                              result.n_user, message->frames + message->n_kernel);
+  flags = lu_bpf_unwound_user_frames (stack->pcs + (gsize) stack->n_kernel * sizeof (guint64),
+                                      result.n_user, message->frames + message->n_kernel);
   lu_stack_message_add_functions (message, chain->part, chain->frames);
-  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
   *status = result.status;
+  if (G_UNLIKELY ((flags & LU_FRAME_DERIVED) != 0))
+    {
+      message->has_no_fp_steps = FALSE;
+      if (!verify (self, message))
+        {
+          keep_place (self, (LuMessage *) message);
+          return TRUE;
+        }
+    }
+  lu_queue_commit_quietly (self->to_writer, lu_stack_message_size (message));
   return TRUE;
 }
 

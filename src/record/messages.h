@@ -12,6 +12,7 @@
 #include "process/process.h"
 #include "lu/bpf.h"
 #include "lu/stack.h"
+#include "unwind/walker.h"
 
 /* A sample, or a stack that BPF unwound, with the process and the address space it belongs to. All
  * borrowed. The address space is the version of the event's time. */
@@ -27,6 +28,7 @@ typedef enum
   LU_MESSAGE_OPEN,            /* drain -> worker: LuOpenMessage; answer: DONE */
   LU_MESSAGE_PROCESS,         /* drain -> worker: LuProcessMessage; answer: DONE */
   LU_MESSAGE_SAMPLE,          /* drain -> worker: LuSampleMessage; answer: STACK */
+  LU_MESSAGE_VERIFY,          /* drain -> worker: LuStackMessage that BPF unwound; answer: STACK */
   LU_MESSAGE_DONE,            /* worker -> writer: nothing to write */
   LU_MESSAGE_STACK,           /* drain or worker -> writer: LuStackMessage */
   LU_MESSAGE_DEFERRED,        /* drain -> writer: the place of the worker's next answer */
@@ -143,6 +145,19 @@ lu_stack_message_add_functions (LuStackMessage *self, LuInterpPart interp, gcons
   if (interp.n_frames > 0)
     memcpy ((gpointer) lu_stack_message_functions (self), frames,
             interp.n_frames * sizeof (struct lu_interp_frame));
+}
+
+/* Drops the user frames that are not verified. */
+static inline void
+lu_stack_message_end (LuStackMessage *self, const LuVerified *verified)
+{
+  const struct lu_interp_frame *functions = lu_stack_message_functions (self);
+
+  self->status = verified->status;
+  self->end_pc = verified->end_pc;
+  self->n_user = verified->n;
+  memmove ((gpointer) lu_stack_message_functions (self), functions,
+           self->interp.n_frames * sizeof *functions);
 }
 
 /* Bytes of the whole message. */

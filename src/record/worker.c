@@ -133,6 +133,21 @@ attach_payload (LuSampleMessage *message)
   sample->stack = (const guint8 *) (message->payload + sample->n_callchain + sample->regs.n_words);
 }
 
+/* Verifies the steps by rows from code of a stack that BPF unwound. */
+static void
+verify_frames (LuWorker *self, const LuSampleHeader *header, const LuFrame *frames,
+               LuVerified *verified)
+{
+  const LuVerifyRequest request = { .pid = header->pid,
+                                    .space = header->space,
+                                    .frames = frames,
+                                    .is_replay = !self->live,
+                                    .queue = self->input };
+
+  if (self->unwinder->ops->verify != NULL)
+    self->unwinder->ops->verify (self->unwinder, &request, verified);
+}
+
 /* Compares the stack with the one that BPF unwound for the same sample. */
 static void
 compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
@@ -147,14 +162,16 @@ compare (LuWorker *self, const LuSampleMessage *message, guint32 n_kernel)
                               .bpf_kernel = kernel,
                               .n_kernel = n_kernel,
                               .n_bpf_kernel = n_bpf_kernel };
+  LuVerified verified = { .status = bpf->status, .n = bpf->n_user };
 
   if (self->bpf_unwound == NULL)
     self->bpf_unwound = g_new (LuStack, 1);
   lu_stack_reset (self->bpf_unwound);
-  self->bpf_unwound->status = bpf->status;
-  self->bpf_unwound->n_frames = bpf->n_user;
   lu_bpf_unwound_user_frames (words + bpf->n_kernel * sizeof (guint64), bpf->n_user,
                               self->bpf_unwound->frames);
+  verify_frames (self, &message->header, self->bpf_unwound->frames, &verified);
+  self->bpf_unwound->status = verified.status;
+  self->bpf_unwound->n_frames = verified.n;
   comparison.bpf_unwound = self->bpf_unwound;
   self->unwinder->ops->compare (self->unwinder, &message->sample, message->header.space,
                                 &comparison);
@@ -233,6 +250,24 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
     compare (self, message, self->n_kernel);
 }
 
+/* Verifies a stack that BPF unwound, which may have to read code. */
+static void
+handle_verify (LuWorker *self, LuStackMessage *message)
+{
+  LuVerified verified = { .status = message->status,
+                          .n = message->n_user,
+                          .end_pc = message->end_pc };
+  guint64 begin = lu_thread_cpu_ns ();
+
+  if (is_in_budget (self))
+    verify_frames (self, &message->header, message->frames + message->n_kernel, &verified);
+  else
+    verified = (LuVerified){ .status = LU_STATUS_OVER_BUDGET };
+  lu_opener_settle (self->opener);
+  self->unwind_ns += lu_thread_cpu_ns () - begin;
+  lu_stack_message_end (message, &verified);
+}
+
 /* Does what takes long. */
 static void
 handle (LuWorker *self, LuMessage *message)
@@ -249,6 +284,9 @@ handle (LuWorker *self, LuMessage *message)
       break;
     case LU_MESSAGE_SAMPLE:
       handle_sample (self, (LuSampleMessage *) message);
+      break;
+    case LU_MESSAGE_VERIFY:
+      handle_verify (self, (LuStackMessage *) message);
       break;
     default:
       g_assert_not_reached ();
@@ -281,12 +319,29 @@ answer_sample (LuWorker *self, const LuSampleMessage *message, const LuStack *st
   lu_queue_commit_quietly (self->output, lu_stack_message_size (out));
 }
 
+/* Passes the message's references on. */
+static void
+answer_verify (LuWorker *self, const LuStackMessage *message)
+{
+  gsize size = lu_stack_message_size (message);
+  LuStackMessage *out = reserve_patiently (self, size);
+
+  memcpy (out, message, size);
+  out->kind = LU_MESSAGE_STACK;
+  lu_queue_commit_quietly (self->output, size);
+}
+
 static void
 answer (LuWorker *self, LuMessage *message)
 {
   if (message->kind == LU_MESSAGE_SAMPLE)
     {
       answer_sample (self, (LuSampleMessage *) message, self->stack, self->kernel, self->n_kernel);
+      return;
+    }
+  if (message->kind == LU_MESSAGE_VERIFY)
+    {
+      answer_verify (self, (const LuStackMessage *) message);
       return;
     }
   if (message->kind == LU_MESSAGE_OPEN)
@@ -441,6 +496,28 @@ lu_worker_start (LuWorker *self)
   self->thread = g_thread_new ("worker", worker_main, self);
 }
 
+/* Answers without the frames that are not verified. The thread may be cutting those of the first
+ * message off. */
+static void
+answer_unverified (LuWorker *self, const LuStackMessage *message, gboolean is_first)
+{
+  gsize size = sizeof *message + message->n_kernel * sizeof (LuFrame);
+  LuStackMessage *out = reserve_patiently (self, size);
+
+  memcpy (out, message, size);
+  out->kind = LU_MESSAGE_STACK;
+  out->status = LU_STATUS_OVER_BUDGET;
+  out->end_pc = 0;
+  out->n_user = 0;
+  out->interp = (LuInterpPart){ 0 };
+  if (is_first && message->header.process != NULL)
+    {
+      lu_process_ref (message->header.process);
+      lu_address_space_ref (message->header.space);
+    }
+  lu_queue_commit_quietly (self->output, size);
+}
+
 /* Gives the answers that the thread owes, in its place. It may still use what the first of its
  * messages refers to, so those references are not dropped. */
 static void
@@ -472,6 +549,8 @@ answer_the_rest (LuWorker *self)
             }
           answer_sample (self, sample, stack, kernel, lu_callchain_kernel_frames (&view, kernel));
         }
+      else if (message->kind == LU_MESSAGE_VERIFY)
+        answer_unverified (self, (const LuStackMessage *) message, is_first);
       else if (is_first)
         answer_done (self);
       else

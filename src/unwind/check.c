@@ -53,8 +53,8 @@ typedef struct
   guint64 lookup; /* run-time */
 } Place;
 
-/* How a frame was found that no CFI leads to; BPF has no rows from code, so it takes the frame
- * pointer where the engines take those. */
+/* How a frame was found that no CFI leads to; as long as BPF has no rows from code, it takes the
+ * frame pointer where the engines take those. */
 #define FRAME_WAYS (LU_FRAME_INFERRED | LU_FRAME_DERIVED)
 
 /* Flags of `ways` may differ if both frames have one of them. */
@@ -444,6 +444,14 @@ compare_kernel (CheckUnwinder *self, const LuComparison *comparison)
 }
 
 static void
+check_verify (LuUnwinder *unwinder, const LuVerifyRequest *request, LuVerified *verified)
+{
+  CheckUnwinder *self = (CheckUnwinder *) unwinder;
+
+  self->tested->ops->verify (self->tested, request, verified);
+}
+
+static void
 check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *space,
                const LuComparison *comparison)
 {
@@ -512,6 +520,7 @@ const LuUnwinderOps lu_unwinder_check = {
   .name = "check",
   .new = check_new,
   .unwind = check_unwind,
+  .verify = check_verify,
   .compare = check_compare,
   .free = check_free,
 };

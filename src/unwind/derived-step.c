@@ -27,9 +27,14 @@ lu_derived_step_verify (LuCodeReader *reader, gint32 pid, const LuArch *arch,
   LuProviderResult result;
   guint64 start;
 
-  if (step->mapping == NULL || step->mapping->status != LU_STATUS_COMPLETE || slot == NULL
-      || !lu_table_slot_find_start (slot, step->lookup - step->code->bias, &start))
+  if (step->mapping == NULL || step->mapping->status != LU_STATUS_COMPLETE || slot == NULL)
     return LU_PROVIDER_NONE;
+  if (!lu_table_slot_find_start (slot, step->lookup - step->code->bias, &start))
+    {
+      /* The table may have been dropped while the walk in the kernel keeps a copy of it. */
+      lu_table_slot_miss (slot, lu_module_image (step->code->module));
+      return LU_PROVIDER_NONE;
+    }
   if (is_restorer (step))
     return LU_PROVIDER_FOUND;
   call.to = start + step->code->bias;

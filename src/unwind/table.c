@@ -75,6 +75,18 @@ table_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
   self->dwfl->ops->unwind (self->dwfl, request, stack);
 }
 
+static void
+table_verify (LuUnwinder *unwinder, const LuVerifyRequest *request, LuVerified *verified)
+{
+  TableUnwinder *self = (TableUnwinder *) unwinder;
+  LuCodeReader *reader = lu_dwfl_unwinder_reader (self->dwfl);
+
+  lu_code_reader_set_limited (reader, !request->is_replay);
+  lu_code_reader_set_queue (reader, request->queue);
+  lu_walker_read_code (self->walker, reader, request->pid);
+  lu_walker_verify (self->walker, request->space, request->frames, verified);
+}
+
 static LuUnwinder *
 table_new (GError **error)
 {
@@ -111,5 +123,6 @@ const LuUnwinderOps lu_unwinder_table = {
   .walks_in_drain = TRUE,
   .new = table_new,
   .unwind = table_unwind,
+  .verify = table_verify,
   .free = table_free,
 };

@@ -10,6 +10,7 @@
 #include "lu/stack.h"
 #include "module/code-reader.h"
 #include "process/address-space.h"
+#include "unwind/walker.h"
 
 typedef struct _LuUnwinder LuUnwinder;
 
@@ -22,6 +23,17 @@ typedef struct
   gboolean is_replay;     /* files may be read for as long as that takes */
   LuQueue *queue;         /* of more requests (lu_code_reader_set_queue()); NULL: none */
 } LuUnwindRequest;
+
+/* A stack that BPF unwound, whose steps by rows from code are to be verified (walker.h). Borrowed.
+ */
+typedef struct
+{
+  gint32 pid;
+  LuAddressSpace *space; /* at the sample's time */
+  const LuFrame *frames; /* of the user */
+  gboolean is_replay;    /* as in LuUnwindRequest, like the next */
+  LuQueue *queue;
+} LuVerifyRequest;
 
 /* One sample unwound by BPF and by the engine. All pointers are borrowed. */
 typedef struct
@@ -40,6 +52,8 @@ typedef struct
   /* Fills `stack` (reset by the caller) with user frames and a status. Never fails, and never
    * blocks on anything that the sampled process can hold. */
   void (*unwind) (LuUnwinder *self, const LuUnwindRequest *request, LuStack *stack);
+  /* Optional: does what lu_walker_verify() does, and reads code for it. */
+  void (*verify) (LuUnwinder *self, const LuVerifyRequest *request, LuVerified *verified);
   /* Optional: reports where the BPF walk of this sample differs. */
   void (*compare) (LuUnwinder *self, const LuSample *sample, LuAddressSpace *space,
                    const LuComparison *comparison);

@@ -5,6 +5,7 @@
 
 #include "unwind/walker.h"
 
+#include "unwind/derived-step.h"
 #include "unwind/walk.h"
 
 enum
@@ -222,6 +223,65 @@ lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuAddressSpa
   /* The rule was missing, so the memo would be wrong. */
   lu_memo_forget (walk->memo);
   return FALSE;
+}
+
+/* Returns whether the stack goes on above a frame, to the next one, which a row from code has led
+ * to; otherwise ends it. */
+static LuProviderResult
+verify_step (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
+{
+  gboolean is_caller = (frame->flags & LU_FRAME_RETURN_ADDRESS) != 0;
+  const LuViewMapping *code = lu_address_space_view_find (walk->view, frame->pc - is_caller);
+  const LuViewMapping *mapping = lu_address_space_view_find (walk->view, frame[1].pc - 1);
+  LuDerivedStep pair = { .lookup = frame->pc - is_caller, .pc = frame[1].pc };
+  LuProviderResult result = LU_PROVIDER_NONE;
+
+  if (code == NULL || code->base.status != LU_STATUS_COMPLETE)
+    return LU_PROVIDER_UNKNOWN;
+  if (is_caller)
+    result = lu_code_is_root (walk->reader, walk->pid, walk->arch, &code->base, frame->pc);
+  if (result == LU_PROVIDER_FOUND)
+    {
+      *verified = (LuVerified){ .status = LU_STATUS_COMPLETE, .n = verified->n };
+      return LU_PROVIDER_NONE;
+    }
+  if (result == LU_PROVIDER_UNKNOWN)
+    return result;
+  pair.code = &code->base;
+  pair.mapping = mapping != NULL ? &mapping->base : NULL;
+  result = lu_derived_step_verify (walk->reader, walk->pid, walk->arch, &pair);
+  verified->status = lu_derived_step_status (&pair);
+  /* The file of the caller may not be open yet. */
+  return result == LU_PROVIDER_NONE && walk->view->has_pending && walk->reader == NULL
+             ? LU_PROVIDER_UNKNOWN
+             : result;
+}
+
+gboolean
+lu_walker_verify (LuWalker *self, LuAddressSpace *space, const LuFrame *frames,
+                  LuVerified *verified)
+{
+  const LuVerified whole = *verified;
+  LuWalk *walk = &self->walk;
+
+  walk->arch = lu_arch_of_abi (LU_ABI_64);
+  for (guint32 i = 0; i + 1 < whole.n; i++)
+    {
+      LuProviderResult result = LU_PROVIDER_UNKNOWN;
+
+      if ((frames[i + 1].flags & LU_FRAME_DERIVED) == 0)
+        continue;
+      verified->n = i + 1;
+      verified->end_pc = frames[i].pc;
+      if (find_view (self, space))
+        result = verify_step (walk, &frames[i], verified);
+      if (result == LU_PROVIDER_UNKNOWN)
+        verified->status = LU_STATUS_OVER_BUDGET;
+      if (result != LU_PROVIDER_FOUND)
+        return result == LU_PROVIDER_NONE || walk->reader != NULL;
+    }
+  *verified = whole;
+  return TRUE;
 }
 
 const LuModule *

@@ -34,6 +34,21 @@ gboolean lu_walker_walk (LuWalker *self, gint32 tid, const LuSample *sample, LuA
  * sample. */
 void lu_walker_expect (const LuWalker *self, gint32 tid, const LuSample *sample);
 
+/* How much of a stack stays, and how it ends. */
+typedef struct
+{
+  LuStatus status;
+  guint32 n;      /* frames, from the leaf */
+  guint64 end_pc; /* as in LuStack */
+} LuVerified;
+
+/* Verifies the steps of the walk in the kernel to frames marked LU_FRAME_DERIVED, as
+ * lu_walker_walk() verifies its own (derived-step.h). frames: those of the user. `verified` has the
+ * end of the whole stack, and gets that of the part that is right. FALSE: only a walker that may
+ * read code can tell; the part before that step is right. */
+gboolean lu_walker_verify (LuWalker *self, LuAddressSpace *space, const LuFrame *frames,
+                           LuVerified *verified);
+
 /* Returns the module whose missing CFI has stopped the last walk, or NULL. Borrowed from the
  * address space. */
 const LuModule *lu_walker_absent (const LuWalker *self);

@@ -89,7 +89,8 @@ user_walk (const struct lu_bpf_process *process, const LuSample *sample, LuStack
   for (uint32_t i = 0; i < walk->at; i++)
     lu_stack_push (stack, walk->pcs[i] & LU_BPF_PC_MASK,
                    ((walk->pcs[i] & LU_BPF_PC_RETURN) != 0 ? LU_FRAME_RETURN_ADDRESS : 0)
-                       | ((walk->pcs[i] & LU_BPF_PC_INFERRED) != 0 ? LU_FRAME_INFERRED : 0));
+                       | ((walk->pcs[i] & LU_BPF_PC_INFERRED) != 0 ? LU_FRAME_INFERRED : 0)
+                       | ((walk->pcs[i] & LU_BPF_PC_DERIVED) != 0 ? LU_FRAME_DERIVED : 0));
   stack->status = result == NEXT_ENDED   ? LU_STATUS_COMPLETE
                   : result == NEXT_DEPTH ? LU_STATUS_DEPTH_LIMIT
                                          : LU_STATUS_UNSUPPORTED_RULE;

@@ -8,10 +8,14 @@
 
 #include <stdlib.h>
 
+#ifndef MILLISECONDS
+#define MILLISECONDS 500
+#endif
+
 KNOWN void
 hot (void)
 {
-  spin (500);
+  spin (MILLISECONDS);
 }
 
 KNOWN void

@@ -204,6 +204,23 @@ whole_sample (Whole *self, pid_t tid, const struct user_regs_struct *r)
   return self->sample.stack_size > 0;
 }
 
+/* Walks as the program in the kernel does, and then as the recorder verifies its stack. */
+static void
+walk_in_kernel (Whole *self)
+{
+  const LuVerifyRequest request = {
+    .pid = self->pid, .space = self->space, .frames = self->stack.frames, .is_replay = TRUE
+  };
+  LuUnwinder *table = self->engines[ENGINE_TABLE];
+  LuVerified verified;
+
+  user_walk (&self->process, &self->sample, &self->stack);
+  verified = (LuVerified){ .status = self->stack.status, .n = self->stack.n_frames };
+  table->ops->verify (table, &request, &verified);
+  self->stack.status = verified.status;
+  self->stack.n_frames = verified.n;
+}
+
 const LuStack *
 whole_unwind (Whole *self, Engine engine)
 {
@@ -219,7 +236,7 @@ whole_unwind (Whole *self, Engine engine)
   if (self->engines[engine] != NULL)
     self->engines[engine]->ops->unwind (self->engines[engine], &request, &self->stack);
   else if (self->is_published)
-    user_walk (&self->process, &self->sample, &self->stack);
+    walk_in_kernel (self);
   else
     self->stack.status = LU_STATUS_NO_MAPPING;
   return &self->stack;

@@ -130,6 +130,20 @@ publish (Fixture *self, LuBpfFile *file, LuModule *module, const Made *made)
   return lu_bpf_files_publish (&self->files, file, &made->table, lu_module_image (module));
 }
 
+/* A derived rule has the same compact form as another one, and a mark. */
+static void
+assert_compact (const struct lu_bpf_dictionary *dictionary, guint id)
+{
+  struct lu_rule rule = dictionary->rules[id];
+  gboolean is_derived = (rule.flags & LU_RULE_DERIVED) != 0;
+
+  rule.flags &= ~LU_RULE_DERIVED;
+  g_assert_cmphex (dictionary->compact[id], ==,
+                   lu_compact_make (&rule) != 0 && is_derived
+                       ? lu_compact_make (&rule) | LU_BPF_COMPACT_DERIVED
+                       : lu_compact_make (&rule));
+}
+
 static void
 assert_same_at (Fixture *self, guint32 slot, const Made *made, guint64 at)
 {
@@ -138,8 +152,7 @@ assert_same_at (Fixture *self, guint32 slot, const Made *made, guint64 at)
   g_assert_cmpint (rule, >=, 0);
   g_assert_cmpmem (&self->backing->dictionary->rules[rule], sizeof (struct lu_rule),
                    lu_table_find (&made->table, at), sizeof (struct lu_rule));
-  g_assert_cmphex (self->backing->dictionary->compact[rule], ==,
-                   lu_compact_make (&self->backing->dictionary->rules[rule]));
+  assert_compact (self->backing->dictionary, (guint) rule);
 }
 
 /* Compares around every row (around many, in large tables), at the edges of pages, and outside. */
@@ -228,6 +241,38 @@ test_shared (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->backing->modules[9].table, ==, 0);
   g_assert_cmpuint (lu_bpf_rules_n (&self->files.rules), ==, 0);
   g_assert_cmpuint (used_bytes (&self->files.arena), <=, LU_BPF_GRAIN * 4);
+}
+
+/* A table with rows from code takes the place of the one without. */
+static void
+test_derived (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (17);
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) before = made_random (rand, 1, 48, 20, 100);
+  g_autoptr (Made) after = made_random (rand, 2, 64, 20, 50);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+  guint n_compact = 0;
+  guint64 key;
+
+  for (guint i = LU_RULE_FIRST; i < after->table.n_rules; i++)
+    {
+      after->rules[i].ra_off = -1;
+      after->rules[i].flags = i % 2 == 0 ? LU_RULE_DERIVED : 0;
+    }
+  g_assert_false (lu_bpf_files_is_outdated (file, &after->table));
+  g_assert_true (publish (self, file, module, before));
+  key = self->backing->modules[1].key;
+  g_assert_false (lu_bpf_files_is_outdated (file, &after->table));
+  after->table.stats.has_extra = TRUE;
+  g_assert_true (lu_bpf_files_is_outdated (file, &after->table));
+  lu_bpf_files_renew (&self->files, file, &after->table);
+  g_assert_false (lu_bpf_files_is_outdated (file, &after->table));
+  g_assert_cmphex (self->backing->modules[1].key, !=, key);
+  assert_same (self, 1, after);
+  for (guint i = 0; i < LU_BPF_MAX_RULES; i++)
+    n_compact += (self->backing->dictionary->compact[i] & LU_BPF_COMPACT_DERIVED) != 0;
+  g_assert_cmpuint (n_compact, ==, 9);
 }
 
 /* In a file with damaged entries, code without a known rule is left to the engine in user space. */
@@ -563,6 +608,7 @@ main (int argc, char **argv)
   g_test_add (path, Fixture, GUINT_TO_POINTER (max_entries), set_up, test, tear_down)
   ADD ("/bpf/files/same", 16, test_same);
   ADD ("/bpf/files/shared", 4, test_shared);
+  ADD ("/bpf/files/derived", 4, test_derived);
   ADD ("/bpf/files/uncertain", 4, test_uncertain);
   ADD ("/bpf/files/rules", 16, test_rules);
   ADD ("/bpf/files/eviction", 4, test_eviction);

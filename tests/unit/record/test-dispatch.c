@@ -88,7 +88,7 @@ take (LuQueue *queue, LuStatus *status)
   const LuMessage *message = lu_queue_peek (queue, NULL);
   int kind = message != NULL ? (int) message->kind : -1;
 
-  if (kind == LU_MESSAGE_STACK)
+  if (kind == LU_MESSAGE_STACK || kind == LU_MESSAGE_VERIFY)
     {
       drop_header (&((const LuStackMessage *) message)->header);
       if (status != NULL)
@@ -264,6 +264,46 @@ test_bpf_unwound_stacks_go_to_the_writer (Fixture *self, gconstpointer is_live)
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_BPF_UNWOUND), ==, 1);
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_UNMAPPED), ==, 1);
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_STALE), ==, 0);
+}
+
+/* Steps by rows from code are verified by the worker if the drain does not know the code. A stack
+ * that the worker has no room for keeps what comes before. */
+static void
+test_bpf_unwound_steps_are_verified (Fixture *self, gconstpointer is_live)
+{
+  const guint64 pcs[] = { 0x401000, 0x402000 | LU_BPF_PC_RETURN,
+                          0x403000 | LU_BPF_PC_RETURN | LU_BPF_PC_DERIVED };
+  LuMapping mapping = { .start = 0x400000, .end = 0x410000 };
+  const LuModuleKey key = { .kind = LU_MODULE_FILE, .path = "/bin/program" };
+  LuEvent event = bpf_unwound_event (pcs, 0, 3);
+  LuLocatedEvent located = { .event = &event, .process = self->process };
+  const LuStackMessage *message;
+
+  mapping.module = lu_module_new (&key);
+  g_assert_true (lu_process_add_mapping (self->process, 1, &mapping));
+  located.space = lu_process_address_space (self->process);
+  event.bpf_unwound.flags = 0;
+  event.bpf_unwound.serial = lu_address_space_serial (located.space);
+  g_assert_cmpint (lu_dispatch_bpf_unwound (self->dispatch, &located), ==, LU_DISPATCH_DONE);
+  g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
+  message = lu_queue_peek (self->to_worker, NULL);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_VERIFY);
+  g_assert_cmpuint (message->n_user, ==, 3);
+  g_assert_false (message->has_no_fp_steps);
+  g_assert_cmpuint (message->frames[2].flags, ==, LU_FRAME_RETURN_ADDRESS | LU_FRAME_DERIVED);
+  take_all (self->to_worker);
+  while (lu_dispatch_bpf_unwound (self->dispatch, &located) == LU_DISPATCH_DONE
+         && take (self->to_writer, NULL) == LU_MESSAGE_DEFERRED)
+    ;
+  g_assert_cmpint (lu_dispatch_bpf_unwound (self->dispatch, &located), ==, LU_DISPATCH_DONE);
+  message = lu_queue_peek (self->to_writer, NULL);
+  g_assert_cmpint (message->kind, ==, LU_MESSAGE_STACK);
+  g_assert_cmpint (message->status, ==, LU_STATUS_OVER_BUDGET);
+  g_assert_cmpuint (message->n_user, ==, 2);
+  g_assert_cmphex (message->end_pc, ==, 0x402000);
+  take_all (self->to_writer);
+  take_all (self->to_worker);
+  lu_module_unref (mapping.module);
 }
 
 /* A stack to be compared waits for the sample that BPF unwound it for, and for no other one. */
@@ -449,6 +489,7 @@ main (int argc, char **argv)
   add ("functions", TRUE, test_functions_go_to_the_writer);
   add ("full-writer", TRUE, test_a_full_writer);
   add ("walked", TRUE, test_bpf_unwound_stacks_go_to_the_writer);
+  add ("walked-verified", TRUE, test_bpf_unwound_steps_are_verified);
   add ("walked-pairs", TRUE, test_bpf_unwound_stacks_wait_for_their_samples);
   return g_test_run ();
 }
