@@ -108,7 +108,7 @@ def build_deep(program):
 
 
 def build_go(program):
-    """The same for a program of Go that calls C."""
+    """Returns the command of a program of Go that calls C; None: not here."""
     if shutil.which("go") is None:
         return None
     env = os.environ | {"CGO_ENABLED": "1", "CGO_CFLAGS": " ".join(["-O2", *NO_TABLES[:2]]),
