@@ -283,7 +283,7 @@ decode_comparison (Decoding *self)
 
   if (!is_constant (right) || right->imm.value.s < 0 || right->imm.value.s >= MAX_LIMIT)
     return;
-  if (is_memory (left) && is_simple (left))
+  if (is_memory (left) && numbers[left->mem.base] != LU_CODE_NO_REGISTER)
     take_memory (self, left);
   else if (is_register (left))
     op->src = number_of (left);

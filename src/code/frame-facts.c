@@ -81,16 +81,27 @@ drop_kept (LuPath *self)
   self->facts.cfa_register = 0;
 }
 
+static const LuIndexed no_memory = { LU_CODE_NO_REGISTER, LU_CODE_NO_REGISTER, 0, 0 };
+
+static gboolean
+needs (const LuIndexed *memory, guint8 reg)
+{
+  return memory->base == reg || memory->index == reg;
+}
+
 static void
 forget (LuPath *self, guint8 reg)
 {
   for (guint i = 0; i < LU_MAX_KNOWN; i++)
     if (self->known[i].reg == reg)
       self->known[i].kind = LU_KNOWN_NOTHING;
-  if (self->compared == reg || self->compared_base == reg)
-    self->compared = self->compared_base = LU_CODE_NO_REGISTER;
-  if (self->limited_base == reg)
-    self->limited_base = LU_CODE_NO_REGISTER;
+  if (self->compared == reg || needs (&self->compared_at, reg))
+    {
+      self->compared = LU_CODE_NO_REGISTER;
+      self->compared_at = no_memory;
+    }
+  if (needs (&self->limited_at, reg))
+    self->limited_at = no_memory;
   if (self->facts.kinds[LU_FACT_CFA_KEPT] != LU_FACT_UNKNOWN && self->facts.cfa_register == reg)
     drop_kept (self);
 }
@@ -331,12 +342,30 @@ set_limit (LuPath *self, guint8 dst, guint32 n)
     set_known (self, dst, (LuKnown){ .kind = LU_KNOWN_LIMIT, .n = n });
 }
 
+/* Returns the memory of an instruction. */
+static LuIndexed
+memory_of (const LuOp *op)
+{
+  LuIndexed memory = { op->base, op->index, op->scale, op->value };
+
+  if (op->kind == LU_OP_EXTEND)
+    memory.scale = (guint8) op->target;
+  if (op->base == LU_CODE_NO_REGISTER)
+    return no_memory;
+  if (op->index == LU_CODE_NO_REGISTER)
+    memory.scale = 0;
+  return memory;
+}
+
 /* Returns the limit of the memory that an instruction reads, or 0. */
 static guint32
 memory_limit (const LuPath *self, const LuOp *op)
 {
-  return op->base != LU_CODE_NO_REGISTER && op->index == LU_CODE_NO_REGISTER
-                 && op->base == self->limited_base && op->value == self->limited_value
+  LuIndexed memory = memory_of (op);
+
+  return memory.base != LU_CODE_NO_REGISTER && memory.base == self->limited_at.base
+                 && memory.index == self->limited_at.index && memory.scale == self->limited_at.scale
+                 && memory.value == self->limited_at.value
              ? self->limit
              : 0;
 }
@@ -448,8 +477,7 @@ static void
 compare (LuPath *self, const LuOp *op)
 {
   self->compared = op->src;
-  self->compared_base = op->base;
-  self->compared_value = op->value;
+  self->compared_at = memory_of (op);
   self->compared_with = (guint32) op->target;
 }
 
@@ -472,8 +500,8 @@ void
 lu_path_enter (LuPath *self)
 {
   *self = (LuPath){ .compared = LU_CODE_NO_REGISTER,
-                    .compared_base = LU_CODE_NO_REGISTER,
-                    .limited_base = LU_CODE_NO_REGISTER };
+                    .compared_at = no_memory,
+                    .limited_at = no_memory };
   set_fact (self, LU_FACT_SP, (Place){ LU_FACT_CFA, -8 });
   self->facts.kinds[LU_FACT_FP] = self->facts.kinds[LU_FACT_BX] = LU_FACT_ENTRY;
 }
@@ -581,7 +609,8 @@ lu_path_call (LuPath *self)
   for (guint8 reg = 0; reg < LU_CODE_N_REGISTERS; reg++)
     if ((LOST_BY_CALLS >> reg & 1) != 0)
       forget (self, reg);
-  self->compared = self->compared_base = self->limited_base = LU_CODE_NO_REGISTER;
+  self->compared = LU_CODE_NO_REGISTER;
+  self->compared_at = self->limited_at = no_memory;
 }
 
 /* Returns the limit that a comparison sets, or 0. */
@@ -604,10 +633,9 @@ lu_path_branch (LuPath *self, const LuOp *op, gboolean is_taken)
 
   if (n == 0)
     return;
-  if (self->compared_base != LU_CODE_NO_REGISTER)
+  if (self->compared_at.base != LU_CODE_NO_REGISTER)
     {
-      self->limited_base = self->compared_base;
-      self->limited_value = self->compared_value;
+      self->limited_at = self->compared_at;
       self->limit = n;
     }
   else if (reg != LU_CODE_NO_REGISTER && fact_of (reg) != LU_FACT_SP)

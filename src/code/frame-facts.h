@@ -71,15 +71,23 @@ typedef struct
 
 #define LU_MAX_KNOWN 6
 
+/* Memory at base + index * scale + value. */
+typedef struct
+{
+  guint8 base, index; /* LU_CODE_NO_REGISTER: none; without a base it is no memory */
+  guint8 scale;       /* 0 without an index */
+  gint64 value;
+} LuIndexed;
+
 /* The way to one instruction. */
 typedef struct
 {
   LuFrameFacts facts;
   LuKnown known[LU_MAX_KNOWN];
-  guint8 next_known;                    /* the one to replace */
-  guint8 compared, compared_base;       /* of the last comparison; LU_CODE_NO_REGISTER */
-  guint8 limited_base;                  /* memory at this register + limited_value is below limit */
-  gint64 compared_value, limited_value; /* of memory: from the base */
+  guint8 next_known;     /* the one to replace */
+  guint8 compared;       /* of the last comparison; LU_CODE_NO_REGISTER */
+  LuIndexed compared_at; /* of the last comparison: memory */
+  LuIndexed limited_at;  /* memory that is below limit */
   guint32 compared_with, limit;
 } LuPath;
 

@@ -165,6 +165,20 @@ static const Case cases[] = {
       { 39, ENTRY },
       { 40, ENTRY },
       { 41, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+  /* cmpb $1,(rax,rcx); ja 1f; movzbl (rax,rcx),eax; lea T(rip),rdi; movslq (rdi,rax,4),rax;
+   * add rdi,rax; jmp *rax; 1: ret; 2: push rbx; pop rbx; ret; T: 2b - T, 1b - T */
+  { "a table of jumps by an element of an array",
+    "80 3c 08 01 77 14 0f b6 04 08 48 8d 3d 0f 00 00 00 48 63 04 87 48 01 f8 ff e0 c3 53 5b c3 "
+    "00 00 fb ff ff ff fa ff ff ff",
+    { { 24, ENTRY },
+      { 26, ENTRY },
+      { 27, ENTRY },
+      { 28, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+  /* It is another element that was compared: movzbl (rax,rdx),eax */
+  { "a table of jumps by another element of an array",
+    "80 3c 08 01 77 14 0f b6 04 10 48 8d 3d 0f 00 00 00 48 63 04 87 48 01 f8 ff e0 c3 53 5b c3 "
+    "00 00 fb ff ff ff fa ff ff ff",
+    { { 24, ENTRY }, { 26, ENTRY }, { 27, NULL }, { 28, NULL } } },
 };
 
 typedef struct
