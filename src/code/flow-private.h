@@ -17,9 +17,6 @@ enum
   LU_CELL_FIRST,
 };
 
-/* Bytes of code with one owner. */
-#define LU_FLOW_GRAIN 4
-
 typedef struct
 {
   guint64 start;
@@ -28,8 +25,9 @@ typedef struct
   gboolean returns;          /* or that is not known */
   gboolean has_exit;         /* a return or direct jump that is balanced was seen */
   gboolean is_called;        /* by a function that does not only follow padding */
-  gboolean begins_with_save; /* its first instruction saves a register of its caller */
+  gboolean begins_with_save; /* its first instruction saves a register, or makes room for some */
   gboolean loses_fp;         /* it returns with another frame pointer, to callers that know */
+  guint64 last;              /* the last instruction that it was the first to reach */
   guint32 waiters;           /* first link of those that go on when it returns; 0: none */
 } LuFlowFunction;
 
@@ -74,7 +72,7 @@ struct _LuFlow
   guint64 work; /* instructions that may still be decoded */
   /* Only the parts that paths come to take memory (lu_pages_new()). */
   guint16 *cells;
-  guint32 *owners; /* functions */
+  guint32 *owners; /* for each byte, the function whose instruction begins there */
   guint8 *starts;  /* a bit for each byte: a function begins there */
   GArray *away;    /* of guint64: instructions outside of the home */
   GArray *functions, *items, *links, *jumps;
@@ -116,6 +114,11 @@ lu_flow_is_in_range (const LuFlow *self, guint64 address)
 guint32 lu_flow_find_function (const LuFlow *self, guint64 address);
 /* Adds a path of a function that is to be followed from an address on. */
 void lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path);
+
+/* Follows a jump to an address, which may be of another function. */
+void lu_flow_fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path);
+/* Returns whether a function gives way to another one. */
+gboolean lu_flow_is_weaker (const LuFlow *self, guint32 id, guint32 than);
 
 /* Tables of jumps (flow-tables.c) */
 

@@ -77,10 +77,23 @@ is_beside (LuFlow *self, guint32 id, gsize at, gssize step)
   for (guint i = 0; i < MAX_APART && at < self->range.size && work_on_open_jumps (self); i++)
     {
       if (self->cells[at] > LU_CELL_INSIDE)
-        return self->owners[at / LU_FLOW_GRAIN] == id;
+        return self->owners[at] == id;
       at += (gsize) step;
     }
   return FALSE;
+}
+
+/* Returns whether it is nothing but a hint that another function begins where one may go on:
+ * nothing else shows it, and the function has code behind it. */
+static gboolean
+is_label (const LuFlow *self, guint32 id, guint64 start)
+{
+  guint32 other = lu_flow_find_function (self, start);
+  const LuFlowFunction *function = lu_flow_function_at (self, other);
+
+  return function->kind >= LU_START_HINT && !function->is_called && !function->begins_with_save
+         && (function->is_bad || !function->has_exit)
+         && lu_flow_function_at (self, id)->last > start && lu_flow_is_weaker (self, other, id);
 }
 
 /* Returns whether no other function is known to begin between the start of a function and an
@@ -96,7 +109,8 @@ is_behind_start (LuFlow *self, guint32 id, guint64 address)
     {
       guint64 end = MIN (start + MAX_OPEN_FUNCTION, self->range.start + self->range.size), at;
 
-      for (at = start + 1; at < end && !lu_flow_is_start (self, at) && work_on_open_jumps (self);)
+      for (at = start + 1; at < end && (!lu_flow_is_start (self, at) || is_label (self, id, at))
+                           && work_on_open_jumps (self);)
         at++;
       self->open_function = id;
       self->open_n = self->functions->len;
@@ -112,7 +126,8 @@ is_within (LuFlow *self, guint32 id, guint64 address)
 {
   gsize at = address - self->range.start;
 
-  return self->cells[at] != LU_CELL_INSIDE && !lu_flow_is_start (self, address)
+  return self->cells[at] != LU_CELL_INSIDE
+         && (!lu_flow_is_start (self, address) || is_label (self, id, address))
          && (is_behind_start (self, id, address)
              || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
 }
@@ -124,7 +139,7 @@ is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path
   gsize at = address - self->range.start;
   LuFrameFacts facts;
 
-  if (self->cells[at] <= LU_CELL_INSIDE || self->owners[at / LU_FLOW_GRAIN] != id)
+  if (self->cells[at] <= LU_CELL_INSIDE || self->owners[at] != id)
     return FALSE;
   facts = *lu_facts_list_get (self->facts, self->cells[at]);
   return !lu_frame_facts_meet (&facts, &path->facts);
@@ -146,7 +161,7 @@ follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
        && lu_flow_read_entry (self, &table, i, &target) && lu_flow_is_in_range (self, target);
        i++)
     if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, target))
-      lu_flow_add_item (self, target, id, &jump->path);
+      lu_flow_fork_to (self, id, target, &jump->path);
 }
 
 gboolean

@@ -74,59 +74,14 @@ write_start (Writer *self, guint32 owner, guint64 address)
     lu_extra_rows_add_jump (self->rows, start, address);
 }
 
-/* Returns where the instruction before one begins, if that goes on there; otherwise `at`. */
-static gsize
-last_instruction (const LuFlow *flow, gsize at)
-{
-  gsize last = at;
-  LuOp op;
-
-  do
-    last--;
-  while (last < at && at - last < LU_CODE_LONGEST && flow->cells[last] == LU_CELL_INSIDE);
-  if (last >= at || flow->cells[last] <= LU_CELL_INSIDE
-      || !lu_decoder_decode (flow->range.bytes + last, at - last, flow->range.start + last, &op)
-      || op.kind == LU_OP_RETURN || op.kind == LU_OP_JUMP || op.kind == LU_OP_JUMP_INDIRECT
-      || op.kind == LU_OP_STOP)
-    return at;
-  return last;
-}
-
-/* Returns the last function that begins before an instruction, among the bytes that have one owner,
- * and has all bytes up to there; 0: there is none. */
-static guint32
-find_start (const LuFlow *flow, gsize at)
-{
-  for (gsize i = at; flow->cells[i] != LU_CELL_EMPTY; i--)
-    {
-      if (lu_flow_is_start (flow, flow->range.start + i))
-        return lu_flow_find_function (flow, flow->range.start + i);
-      if (i % LU_FLOW_GRAIN == 0)
-        break;
-    }
-  return 0;
-}
-
-/* Returns the function that an instruction belongs to. Bytes with one owner can be those of two
- * functions: one may begin there, and the one before it may end there. */
+/* Returns the function that an instruction belongs to. */
 static guint32
 find_owner (const LuFlow *flow, gsize at)
 {
-  guint32 id = find_start (flow, at);
+  guint64 address = flow->range.start + at;
 
-  for (guint i = 0; id == 0 && i < LU_FLOW_GRAIN; i++)
-    {
-      gsize last = at;
-
-      id = flow->owners[at / LU_FLOW_GRAIN];
-      if (function_at (flow, id)->start > flow->range.start + at)
-        last = last_instruction (flow, at);
-      if (last == at)
-        break;
-      at = last;
-      id = find_start (flow, at);
-    }
-  return id != 0 ? id : flow->owners[at / LU_FLOW_GRAIN];
+  return lu_flow_is_start (flow, address) ? lu_flow_find_function (flow, address)
+                                          : flow->owners[at];
 }
 
 static gboolean
@@ -245,7 +200,7 @@ lu_flow_facts_at (const LuFlow *self, guint64 address)
   gsize at = address - self->range.start;
 
   if (at >= self->range.size || self->cells[at] <= LU_CELL_INSIDE
-      || !is_sound (self, function_at (self, find_owner (self, at))))
+      || !is_sound (self, function_at (self, self->owners[at])))
     return NULL;
   return lu_facts_list_get (self->facts, self->cells[at]);
 }
@@ -256,7 +211,7 @@ lu_flow_is_certain_at (const LuFlow *self, guint64 address)
   gsize at = address - self->range.start;
 
   return at < self->range.size && self->cells[at] > LU_CELL_INSIDE
-         && is_certain (function_at (self, find_owner (self, at)));
+         && is_certain (function_at (self, self->owners[at]));
 }
 
 gboolean
@@ -265,5 +220,5 @@ lu_flow_rule_at (const LuFlow *self, guint64 address, struct lu_rule *rule)
   gsize at = address - self->range.start;
 
   return at < self->range.size && self->cells[at] > LU_CELL_INSIDE
-         && make_rule (self, function_at (self, find_owner (self, at)), at, rule);
+         && make_rule (self, function_at (self, self->owners[at]), at, rule);
 }

@@ -5,9 +5,9 @@
  *
  * Each byte of code has a cell: not reached, inside an instruction, or the number of the facts at
  * the instruction that begins there. The owner of an instruction is the function that reached it
- * last; owners are kept for each four bytes. A path ends at an instruction that was reached before
- * with the same facts; otherwise the facts that both agree on replace them, and the path goes on.
- * Facts can only be lost, at most six times, so this ends. */
+ * last. A path ends at an instruction that was reached before with the same facts; otherwise the
+ * facts that both agree on replace them, and the path goes on. Facts can only be lost, at most six
+ * times, so this ends. */
 
 #include "code/flow.h"
 
@@ -63,16 +63,19 @@ lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath 
   g_array_append_val (self->items, item);
 }
 
-/* Returns whether the first instruction saves a register that belongs to the caller. */
+/* Returns whether the first instruction saves a register that belongs to the caller, or makes room
+ * on the stack. */
 static gboolean
 begins_with_save (const LuFlow *self, guint64 start)
 {
   gsize at = start - self->range.start;
   LuOp op;
 
-  return lu_decoder_decode (self->range.bytes + at, self->range.size - at, start, &op)
-         && op.kind == LU_OP_PUSH && op.src < LU_CODE_N_REGISTERS
-         && (CALLEE_SAVED >> op.src & 1) != 0;
+  if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, start, &op))
+    return FALSE;
+  if (op.kind == LU_OP_ADD)
+    return op.dst == LU_CODE_SP && op.value < 0;
+  return op.kind == LU_OP_PUSH && op.src < LU_CODE_N_REGISTERS && (CALLEE_SAVED >> op.src & 1) != 0;
 }
 
 static guint32
@@ -185,9 +188,8 @@ give_up (LuFlow *self, guint32 id)
 
 /* Cells */
 
-/* Returns whether a function gives way to another one. */
-static gboolean
-is_weaker (const LuFlow *self, guint32 id, guint32 than)
+gboolean
+lu_flow_is_weaker (const LuFlow *self, guint32 id, guint32 than)
 {
   const LuFlowFunction *one = lu_flow_function_at (self, id),
                        *other = lu_flow_function_at (self, than);
@@ -206,13 +208,13 @@ is_weaker (const LuFlow *self, guint32 id, guint32 than)
 static gboolean
 take_place (LuFlow *self, guint32 id, gsize at)
 {
-  guint32 owner = self->owners[at / LU_FLOW_GRAIN];
+  guint32 owner = self->owners[at];
 
   if (owner == id || owner == 0 || lu_flow_function_at (self, id)->is_bad
-      || !is_weaker (self, owner, id))
+      || !lu_flow_is_weaker (self, owner, id))
     return FALSE;
   give_up (self, owner);
-  self->owners[at / LU_FLOW_GRAIN] = id;
+  self->owners[at] = id;
   return TRUE;
 }
 
@@ -234,17 +236,17 @@ static gboolean
 meet (LuFlow *self, guint32 id, gsize at, LuPath *path)
 {
   guint16 *cell = &self->cells[at];
-  guint32 *owner = &self->owners[at / LU_FLOW_GRAIN];
+  guint32 *owner = &self->owners[at];
   LuFrameFacts facts = *lu_facts_list_get (self->facts, *cell);
   gboolean is_changed = lu_frame_facts_meet (&facts, &path->facts);
 
-  if (is_changed && *owner != id && is_weaker (self, id, *owner))
+  if (is_changed && *owner != id && lu_flow_is_weaker (self, id, *owner))
     {
       give_up (self, id);
       return FALSE;
     }
   if (*owner != id && (lu_flow_function_at (self, *owner)->is_bad || is_changed)
-      && is_weaker (self, *owner, id))
+      && lu_flow_is_weaker (self, *owner, id))
     {
       give_up (self, *owner);
       is_changed = TRUE;
@@ -275,7 +277,8 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
   if (self->cells[at] == LU_CELL_EMPTY && !is_at_home (self, address))
     g_array_append_val (self->away, address);
   self->cells[at] = lu_facts_list_intern (self->facts, &path->facts);
-  self->owners[at / LU_FLOW_GRAIN] = id;
+  self->owners[at] = id;
+  lu_flow_function_at (self, id)->last = MAX (lu_flow_function_at (self, id)->last, address);
   return TRUE;
 }
 
@@ -373,7 +376,8 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
           to->kind == LU_START_CERTAIN && lu_flow_function_at (self, id)->kind < LU_START_WORD;
       add_jump (self, id, lu_flow_find_function (self, address));
     }
-  else if (way != BEHIND_CALL && is_weaker (self, lu_flow_find_function (self, address), id))
+  else if (way != BEHIND_CALL
+           && lu_flow_is_weaker (self, lu_flow_find_function (self, address), id))
     {
       /* It is only a part of this function. */
       give_up (self, lu_flow_find_function (self, address));
@@ -385,8 +389,8 @@ can_go_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path, Way wa
   return FALSE;
 }
 
-static void
-fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
+void
+lu_flow_fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
   if (can_go_to (self, id, address, path, BY_JUMP))
     lu_flow_add_item (self, address, id, path);
@@ -412,7 +416,7 @@ follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
   for (guint32 i = 0; i < table.n; i++)
     {
       lu_flow_read_entry (self, &table, i, &target);
-      fork_to (self, id, target, path);
+      lu_flow_fork_to (self, id, target, path);
     }
   return TRUE;
 }
@@ -526,7 +530,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     case LU_OP_BRANCH:
       taken = *path;
       lu_path_branch (&taken, op, TRUE);
-      fork_to (self, id, op->target, &taken);
+      lu_flow_fork_to (self, id, op->target, &taken);
       lu_path_branch (path, op, FALSE);
       return next;
     default:
@@ -751,7 +755,7 @@ cells_size (const LuFlow *self)
 static gsize
 owners_size (const LuFlow *self)
 {
-  return (self->range.size / LU_FLOW_GRAIN + 1) * sizeof *self->owners;
+  return (self->range.size + 1) * sizeof *self->owners;
 }
 
 static gsize

@@ -7,7 +7,7 @@
  * A call goes on only if the function that it calls has a path that returns. Where paths meet, what
  * they do not agree on is lost. A function in which a path returns with the stack pointer or the
  * frame pointer wrong is not understood, and all of it is left out. The work is linear in the size
- * of the code, and so is the memory, about seven bytes for each byte of code. One thread. */
+ * of the code, and so is the memory, about ten bytes for each byte of code. One thread. */
 
 #pragma once
 

@@ -336,6 +336,56 @@ test_open_jump (void)
   g_assert_true (has_rule (flow, 15, ENTRY));
 }
 
+/* Hints say that a function begins at a label to which a jump through pointers leads. It is none if
+ * it returns with what the function before it has pushed. */
+static void
+test_open_jump_to_label (void)
+{
+  /* 0: push rbx; test edi,edi; je 16; jmp *32(,rdi,8); 12: pop rbx or nop; ret; nop; nop;
+   * 16: pop rbx; ret; 32: the pointer */
+  static const char *labels[] = { "5b", "90" };
+  static const char *rules[] = { "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)", ENTRY };
+
+  for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "53 85 ff 74 0b ff 24 fd 20 10 00 00 %s c3 90 90 5b c3 cc cc cc cc cc cc cc cc cc cc cc "
+          "cc cc cc 0c 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00",
+          labels[i]);
+      Code code = assemble (text);
+      LuFlowFile file;
+      g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+      g_assert_true (lu_flow_add_start (flow, ADDRESS + 12, LU_START_HINT, FALSE));
+      g_assert_true (lu_flow_run (flow));
+      g_assert_true (has_rule (flow, 12, i == 0 ? NULL : ENTRY));
+      g_assert_true (lu_flow_run_tables (flow));
+      g_assert_true (has_rule (flow, 12, rules[i]));
+      g_assert_true (has_rule (flow, 13, ENTRY));
+      g_assert_true (has_rule (flow, 17, ENTRY));
+    }
+}
+
+/* Code after padding that makes room on the stack is a function, even if nothing else shows it. */
+static void
+test_room (void)
+{
+  /* 0: ret; 1: padding; 16: sub $8,rsp or add $8,rsi; call *rax; jmp 20 */
+  static const char *codes[] = { "48 83 ec 08", "48 83 c6 08" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "c3 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 %s ff d0 eb fc", codes[i]);
+      Code code = assemble (text);
+      LuFlowFile file;
+      g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+      g_assert_true (lu_flow_run_gaps (flow));
+      g_assert_true (has_rule (flow, 16, i == 0 ? ENTRY : NULL));
+    }
+}
+
 /* A loop with padding before it, in a function that is called from elsewhere: the word in data that
  * leads to the loop is of a table of jumps. */
 static void
@@ -695,6 +745,8 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/open-jump", test_open_jump);
+  g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
+  g_test_add_func ("/flow/room", test_room);
   g_test_add_func ("/flow/hints", test_hints);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/far", test_far);
