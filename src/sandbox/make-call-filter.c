@@ -15,6 +15,9 @@
  * error instead of causing a signal, because libraries try calls and go on without them (a newer
  * clone3, the journal's socket).
  *
+ * Of the values that the filters compare with, only O_NOFOLLOW depends on the architecture; the build
+ * finds it as FILTERED_O_NOFOLLOW.
+ *
  * Only the number of our own process depends on the recording. The recorder does not need
  * libseccomp this way; generating the filter at each start took four times as long as loading it.
  */
@@ -170,8 +173,8 @@ static const Group recorder = {
 /* The process that makes files for a recorder (keeper.c). */
 static const Group keeper = {
   "sendmsg renameat renameat2 unlinkat fchown utimensat restart_syscall",
-  { { "openat", 2, O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC,
-      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW } },
+  { { "openat", 2, O_ACCMODE | O_CREAT | O_EXCL | FILTERED_O_NOFOLLOW | O_TRUNC,
+      O_WRONLY | O_CREAT | O_EXCL | FILTERED_O_NOFOLLOW } },
 };
 
 /* The process that loads a BPF program later on (src/bpf/reader-process.c). Since 1.4, libbpf takes
