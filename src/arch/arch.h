@@ -142,11 +142,10 @@ typedef struct _LuArch
   guint16 hotspot_sender, hotspot_return;
 
   /* Signals */
-  /* Where the kernel keeps an interrupted function's registers (struct lu_regs); LU_STEP_N_SAVED
-   * words. Only for architectures with tables. */
+  /* Where the kernel keeps an interrupted function's registers (struct lu_regs), LU_STEP_N_SAVED
+   * words; that of the pc at perf_pc, unless CFI finds it. Only for architectures with tables. */
   const guint8 *saved_words;
-  /* The CFI of signal frames says where the interrupted stack is. If not, that of the kernel's
-   * frame names a record of fp and pc, and the entry of saved_words at perf_pc is the pc's. */
+  /* The CFI of signal frames says where the interrupted stack is. */
   gboolean cfi_finds_interrupted_stack;
   /* Optional: completes the rule of a signal frame that the kernel has laid out. */
   void (*complete_signal_rule) (struct lu_rule *rule);

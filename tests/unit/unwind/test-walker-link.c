@@ -32,11 +32,10 @@
 #define AT(i)     (SP + 8 * (i))
 #define RECORD    6 /* the index of the caller's record; words of a frame without CFI are below */
 #define HANDLER   2 /* the index of the kernel's frame, behind that of the handler */
-#define SAVED(n)  (HANDLER + 39 + (n)) /* where that has x0 to x30, sp and pc: struct rt_sigframe  \
-                                        */
-#define BEHIND  (SAVED (N_REGS) + 1)   /* the index of the kernel's record of x29 and pc */
-#define STOPPED (BEHIND + 2)           /* the top of the interrupted stack */
-#define N       110
+#define SAVED(n)  (HANDLER + 39 + (n)) /* of x0 to x30, sp and pc in it (struct rt_sigframe) */
+#define BEHIND    (SAVED (N_REGS) + 1) /* the index of the kernel's record of x29 and pc */
+#define STOPPED   (BEHIND + 2)         /* the top of the interrupted stack */
+#define N         110
 /* A return address with an authentication code. */
 #define SIGNED(pc) ((pc) | G_GUINT64_CONSTANT (0x2a) << 48)
 
