@@ -345,15 +345,17 @@ verify (LuDispatch *self, LuStackMessage *stack)
   LuVerified verified = { .status = stack->status, .n = stack->n_user, .end_pc = stack->end_pc };
 
   if (self->walker == NULL)
-    return !send_to_verify (self, stack);
-  if (!lu_walker_verify (self->walker, stack->header.space, stack->frames + stack->n_kernel,
-                         &verified))
+    verified = (LuVerified){ .status = LU_STATUS_OVER_BUDGET };
+  else if (lu_walker_verify (self->walker, stack->header.space, stack->frames + stack->n_kernel,
+                             &verified))
     {
-      if (send_to_verify (self, stack))
-        return FALSE;
-      lu_queue_note_drop (self->to_worker);
-      lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+      lu_stack_message_end (stack, &verified);
+      return TRUE;
     }
+  if (send_to_verify (self, stack))
+    return FALSE;
+  lu_queue_note_drop (self->to_worker);
+  lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
   lu_stack_message_end (stack, &verified);
   return TRUE;
 }
