@@ -152,17 +152,11 @@ def coroutine_last(about, options):
                 allowed=[["LIBC", "coroutine_end", "coroutine_last"]])
 
 
-def go_bare(about, options):
-    """The walk in the kernel, which could go on on the goroutine's stack, has no such rows."""
-    return Case(about, ["@go-switch-bare", "slots"],
-                [["hot", "on_other_stack", "runtime.asmcgocall", OTHER_STACK]], options=options)
-
-
-def go_switch(about, how, function, kernel):
+def go_switch(about, how, function, kernel, program="@go-switch"):
     inner = ["hot", "on_other_stack", function]
     whole = [*inner, "call_kept", "goroutine", "main", *START]
     cut = [*inner, OTHER_STACK]     # also in the kernel, until it has the table
-    return Case(about, ["@go-switch", how], [whole, cut] if kernel else [cut],
+    return Case(about, [program, how], [whole, cut] if kernel else [cut],
                 seen=[(whole, 250)] if kernel else [],
                 options=KERNEL if kernel else TABLE, needs=KERNEL_WALKS if kernel else ())
 
@@ -252,8 +246,10 @@ CASES = {
                           True),
     "go-slots": go_switch("one that has called C", "slots", "runtime.asmcgocall", True),
     "go-frame": go_switch("one that keeps its frame pointer", "frame", "runtime.nanotime1", True),
-    "go-bare": go_bare("C code without CFI that was called by Go", []),
-    "go-bare-table": go_bare("the same, in user space", TABLE),
+    "go-bare": go_switch("C code without CFI that was called by Go", "slots", "runtime.asmcgocall", True,
+                         "@go-switch-bare"),
+    "go-bare-table": go_switch("the same, in user space", "slots", "runtime.asmcgocall", False,
+                               "@go-switch-bare"),
     "go-sched-table": go_switch("a stack that no copy has", "sched", "runtime.systemstack", False),
     "go-frame-table": go_switch("the same by frame pointer", "frame", "runtime.nanotime1", False),
     "dynamic-frame": Case("alloca, a variable-length array, an aligned frame", ["@dynamic-frame"],
