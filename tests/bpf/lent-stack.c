@@ -13,8 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__ ((noinline))
+#else
 #define NOINLINE __attribute__ ((noinline, noclone))
-#define ROOM     (4 << 20)
+#endif
+#define ROOM (4 << 20)
 
 static NOINLINE long
 child_inner (char **argv)
