@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -189,6 +190,44 @@ class Faults(unittest.TestCase):
             faults = list(run.faults_of_stacks("chain", b"", None, Path(directory)))
         self.assertEqual(len(faults), 1)
         self.assertRegex(faults[0], "the capture: ")
+
+
+class Patience(unittest.TestCase):
+    """Two runs of a kernel, and what is made of them."""
+
+    def faults(self, *runs):
+        runs = list(runs)
+        with redirect_stdout(io.StringIO()), unittest.mock.patch.object(
+                run, "test_kernel", lambda *_: runs.pop(0)):
+            faults = run.test_patiently(None, None, None, None, None, float("inf"))
+        self.assertEqual(runs, [])
+        return faults
+
+    def test_no_fault(self):
+        self.assertEqual(self.faults(([], True)), [])
+
+    def test_the_second_run_is_good(self):
+        self.assertEqual(self.faults((["fork: few"], True), ([], True)), [])
+
+    def test_twice(self):
+        self.assertEqual(self.faults((["fork: few"], True), (["fork: wrong"], True)), ["fork: wrong"])
+
+    def test_each_once(self):
+        self.assertEqual(self.faults((["fork: few"], True), (["chain: few"], True)), [])
+
+    def test_one_of_them_twice(self):
+        self.assertEqual(self.faults((["fork: few"], True), (["chain: few", "fork: few"], True)),
+                         ["fork: few"])
+
+    def test_a_machine_that_broke_down_says_nothing(self):
+        self.assertEqual(self.faults((["panic"], False), (["fork: few"], True), (["fork: few"], True)),
+                         ["fork: few"])
+        self.assertEqual(self.faults((["fork: few"], True), (["panic"], False), ([], True)), [])
+
+    def test_breaking_down_is_never_good(self):
+        self.assertEqual(self.faults(*[(["panic"], False)] * 3), ["panic"])
+        self.assertEqual(self.faults((["fork: few"], True), (["panic"], False), (["panic"], False)),
+                         ["panic"])
 
 
 if __name__ == "__main__":
