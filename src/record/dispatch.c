@@ -219,6 +219,31 @@ has_room_for_samples (LuQueue *queue)
   return lu_queue_used (queue) <= limit;
 }
 
+/* Returns room for a sample, or for what is made of it; NULL if there is none. */
+static gpointer
+reserve_for_sample (LuQueue *queue, gsize size)
+{
+  return has_room_for_samples (queue) ? lu_queue_reserve (queue, size) : NULL;
+}
+
+/* Sends the worker what was written to such room. */
+static void
+send_to_worker (LuDispatch *self, gsize size)
+{
+  lu_queue_commit_quietly (self->to_worker, size);
+  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
+    lu_queue_wake (self->to_worker);
+  lu_count (&self->counters, LU_COUNTER_SENT_TO_WORKER);
+}
+
+/* Counts a sample that the worker has no room for. */
+static void
+note_refused (LuDispatch *self)
+{
+  lu_queue_note_drop (self->to_worker);
+  lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+}
+
 /* Returns the state of a sample with nothing to unwind; COMPLETE: there is something. */
 static LuStatus
 settled_status (const LuSample *sample, LuAddressSpace *space)
@@ -323,17 +348,13 @@ static gboolean
 send_to_verify (LuDispatch *self, const LuStackMessage *stack)
 {
   gsize size = lu_stack_message_size (stack);
-  LuStackMessage *message =
-      has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
+  LuStackMessage *message = reserve_for_sample (self->to_worker, size);
 
   if (message == NULL)
     return FALSE;
   memcpy (message, stack, size);
   message->kind = LU_MESSAGE_VERIFY;
-  lu_queue_commit_quietly (self->to_worker, size);
-  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
-    lu_queue_wake (self->to_worker);
-  lu_count (&self->counters, LU_COUNTER_SENT_TO_WORKER);
+  send_to_worker (self, size);
   return TRUE;
 }
 
@@ -343,19 +364,17 @@ static gboolean
 verify (LuDispatch *self, LuStackMessage *stack)
 {
   LuVerified verified = { .status = stack->status, .n = stack->n_user, .end_pc = stack->end_pc };
+  gboolean is_known = FALSE;
 
-  if (self->walker == NULL)
+  if (self->walker != NULL)
+    is_known = lu_walker_verify (self->walker, stack->header.space, stack->frames + stack->n_kernel,
+                                 &verified);
+  else
     verified = (LuVerified){ .status = LU_STATUS_OVER_BUDGET };
-  else if (lu_walker_verify (self->walker, stack->header.space, stack->frames + stack->n_kernel,
-                             &verified))
-    {
-      lu_stack_message_end (stack, &verified);
-      return TRUE;
-    }
-  if (send_to_verify (self, stack))
+  if (!is_known && send_to_verify (self, stack))
     return FALSE;
-  lu_queue_note_drop (self->to_worker);
-  lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+  if (!is_known)
+    note_refused (self);
   lu_stack_message_end (stack, &verified);
   return TRUE;
 }
@@ -447,16 +466,12 @@ send_sample (LuDispatch *self, const LuLocatedEvent *located)
   gsize size = sizeof (LuSampleMessage) + n_words * sizeof (guint64)
                + lu_round_up_8 (sample->stack_size)
                + chain->part.n_frames * sizeof (struct lu_interp_frame);
-  LuSampleMessage *message =
-      has_room_for_samples (self->to_worker) ? lu_queue_reserve (self->to_worker, size) : NULL;
+  LuSampleMessage *message = reserve_for_sample (self->to_worker, size);
 
   if (message == NULL)
     return FALSE;
   fill_sample (message, located, pair, chain);
-  lu_queue_commit_quietly (self->to_worker, size);
-  if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
-    lu_queue_wake (self->to_worker);
-  lu_count (&self->counters, LU_COUNTER_SENT_TO_WORKER);
+  send_to_worker (self, size);
   return TRUE;
 }
 
@@ -542,8 +557,7 @@ give_up (LuDispatch *self)
 {
   if (self->stack.status == LU_STATUS_COMPLETE)
     self->stack.status = LU_STATUS_OVER_BUDGET;
-  lu_queue_note_drop (self->to_worker);
-  lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
+  note_refused (self);
 }
 
 LuDispatchResult
@@ -551,9 +565,7 @@ lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located, gboolean ca
 {
   const LuEvent *event = located->event;
   gboolean is_finished, is_sent;
-  gpointer message = has_room_for_samples (self->to_writer)
-                         ? lu_queue_reserve (self->to_writer, STACK_MESSAGE_MAX)
-                         : NULL;
+  gpointer message = reserve_for_sample (self->to_writer, STACK_MESSAGE_MAX);
 
   if (message == NULL)
     return no_room (self);
