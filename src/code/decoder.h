@@ -20,9 +20,6 @@ enum
   LU_CODE_NO_REGISTER = 255,
 };
 
-/* Bytes of an instruction, at most. */
-#define LU_CODE_LONGEST 15
-
 /* Values have 64 bits unless said. [m] is the memory at base + value. */
 typedef enum
 {

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* The longest instruction, in bytes */
+#define LONGEST 15
+
 struct _LuCodeHints
 {
   GArray *ranges; /* reference */
@@ -124,7 +127,7 @@ lu_code_is_behind_padding (const LuCodeBytes *range, gsize at)
 {
   LuOp op;
 
-  for (gsize size = 1; size <= LU_CODE_LONGEST && size <= at; size++)
+  for (gsize size = 1; size <= LONGEST && size <= at; size++)
     if (lu_decoder_decode (range->bytes + at - size, size, range->start + at - size, &op)
         && op.is_padding && op.size == size)
       return TRUE;

@@ -636,7 +636,7 @@ test_hint (void)
     }
 }
 
-/* Two functions in the bytes that have one owner: both starts are written. */
+/* Two functions that begin beside each other: both starts are written. */
 static void
 test_close (void)
 {
@@ -654,8 +654,7 @@ test_close (void)
     g_assert_cmphex (g_array_index (rows->starts, guint64, i), ==, ADDRESS + i + (i > 0));
 }
 
-/* The last instruction of a function shares the bytes that have one owner with the next function,
- * which has them, and of which nothing is known. */
+/* The last instruction of a function, beside the next function, of which nothing is known. */
 static void
 test_shared (void)
 {
