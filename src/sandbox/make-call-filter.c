@@ -15,8 +15,8 @@
  * error instead of causing a signal, because libraries try calls and go on without them (a newer
  * clone3, the journal's socket).
  *
- * Of the values that the filters compare with, only O_NOFOLLOW depends on the architecture; the
- * build finds it as FILTERED_O_NOFOLLOW.
+ * O_NOFOLLOW is the only value in the filters that depends on the architecture; the build finds the
+ * target's as FILTERED_O_NOFOLLOW.
  *
  * Only the number of our own process depends on the recording. The recorder does not need
  * libseccomp this way; generating the filter at each start took four times as long as loading it.
