@@ -16,6 +16,9 @@ false return address, and none of these may be called complete.
 As root, the walk in the kernel goes by such rows, too: it must complete stacks that no copy can hold, as those of
 a deep recursion, and of Go code that has called C, on another stack.
 
+How many stacks are complete depends on how soon the recorder has read a program's files after its start: a recording
+with too few is made again, up to TRIES times. A wrong stack is one too many in any of them.
+
 Exit status 77: cannot run here.
 """
 
@@ -55,6 +58,7 @@ MIN_COMPLETE = 90.0
 # In the kernel: of a first recording, in which the rows have yet to be made, and of a second one
 MIN_FIRST, MIN_SECOND = 85.0, 98.0
 MIN_SAMPLES = 100
+TRIES = 3
 
 
 def record(recorder, engine, command, directory):
@@ -86,16 +90,34 @@ def make_filler(compiler, directory):
     return path
 
 
-def check(name, engine, found, least=MIN_COMPLETE):
-    """Whether the judge's report is good."""
+def check(name, engine, found):
+    """Prints the judge's report; returns the percentage of stacks called complete and the number of wrong ones."""
     judged, complete = found["judged"], found["complete"]
     refused = sum(found["refused"].values())
     share = 100 * (complete + refused) / max(judged, 1)
-    print(f"{name}, {engine}: {judged} judged, {share:.2f} % called complete, {refused} of them wrong")
-    if judged < MIN_SAMPLES:
-        print("  too few samples, not decided")
-        return True
-    return refused == 0 and (share <= MAX_FALSE if name in FALSE else share >= least)
+    print(f"{name}, {engine}: {judged} judged, {share:.2f} % called complete, {refused} of them wrong", flush=True)
+    return share, refused
+
+
+def try_to_record(recorder, name, engine, command, directory, least=MIN_COMPLETE, fresh=False):
+    """Whether a recording is good; None: recording is not possible here. A fresh one finds nothing in the store."""
+    for _ in range(TRIES):
+        if fresh:
+            shutil.rmtree(os.path.join(directory, "store"), ignore_errors=True)
+        found = record(recorder, engine, command, directory)
+        if found is None:
+            return None
+        share, refused = check(name, engine, found)
+        if refused > 0:
+            return False
+        if found["judged"] < MIN_SAMPLES:
+            print("  too few samples, not decided")
+            return True
+        if name in FALSE:
+            return share <= MAX_FALSE
+        if share >= least:
+            return True
+    return False
 
 
 def build_deep(program):
@@ -129,10 +151,10 @@ def check_in_kernel(recorder):
                 print(f"{name}: cannot be built here")
                 continue
             for least in (MIN_FIRST, MIN_SECOND):
-                found = record(recorder, "bpf", command, directory)
+                found = try_to_record(recorder, name, "bpf", command, directory, least, fresh=least == MIN_FIRST)
                 if found is None:
                     return good
-                good &= check(name, "bpf", found, least)
+                good &= found
     return good
 
 
@@ -154,11 +176,11 @@ def main():
                 print(f"{name}: cannot be built here")
                 continue
             for engine in ("table", "auto"):
-                found = record(recorder, engine, [program, argument], directory)
+                found = try_to_record(recorder, name, engine, [program, argument], directory, fresh=engine == "table")
                 if found is None:
                     return 77
                 tried += 1
-                good &= check(name, engine, found)
+                good &= found
     if os.geteuid() == 0:
         good &= check_in_kernel(recorder)
     if tried == 0:
