@@ -38,7 +38,7 @@ GOOD = {"OK", "EXPECTEDFAIL"}
 LINES_OF_FAILURE = 40
 LIVE_SUITES = {"bpf", "cli", "helper", "hostile", "programs"}
 REPEATS = 3
-MOST_REPEATED = 3
+MOST_REPEATED = 5
 
 
 def last_line(test):
