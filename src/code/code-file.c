@@ -306,7 +306,7 @@ read_relocations (const Reading *self)
 static void
 find_hints (LuCodeFile *self)
 {
-  self->flow_file.hints = self->hints = lu_code_hints_new (self->ranges);
+  self->flow_file.hints = self->hints = lu_code_hints_new (self->ranges, self->segments);
   for (guint i = 0; i < self->pointers->len; i++)
     lu_code_hints_add (self->hints, g_array_index (self->pointers, LuCodePointer, i).value);
 }

@@ -439,6 +439,8 @@ decode_kind (Decoding *self)
     case ZYDIS_MNEMONIC_LEAVE:
       self->op->kind = LU_OP_LEAVE;
       break;
+    case ZYDIS_MNEMONIC_XABORT: /* goes on; a transaction goes back to its start */
+      break;
     case ZYDIS_MNEMONIC_SYSCALL:
       self->op->kind = LU_OP_SYSTEM_CALL;
       break;

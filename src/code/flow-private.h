@@ -51,7 +51,8 @@ typedef struct
 /* A jump through a table whose size is not known. */
 typedef struct
 {
-  guint64 table; /* address of pointers */
+  guint64 address;
+  LuJumpTable table;
   guint32 function;
   LuPath path;
 } LuFlowOpenJump;
@@ -78,9 +79,9 @@ struct _LuFlow
   GArray *functions, *items, *links, *jumps;
   GArray *open_jumps; /* of LuFlowOpenJump */
   guint64 open_work;  /* steps that they may still cost */
-  /* The function open_function ended at open_end when there were open_n functions. */
-  guint32 open_function, open_n;
-  guint64 open_end;
+  /* Code from open_start on ended at open_end when there were open_n functions. */
+  guint32 open_n;
+  guint64 open_start, open_end;
   GArray *far_jumps;         /* of LuFunctionJump: out of the range */
   GArray *returning;         /* of guint32: functions that return, to be handled */
   GArray *pointers;          /* of guint64: addresses of code in instructions */
@@ -130,5 +131,6 @@ gboolean lu_flow_read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, 
 /* Returns a limit of what an instruction loads from a table of bytes, which has the index for a
  * table of jumps; 0: there is none. */
 guint32 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path);
-/* Keeps a jump through a table of unknown size for lu_flow_run_tables(). */
-void lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path);
+/* Keeps the jump at an address, through a table of unknown size, for lu_flow_run_tables(). */
+void lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 address, const LuJumpTable *table,
+                             const LuPath *path);

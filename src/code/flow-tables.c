@@ -51,9 +51,10 @@ lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
 /* Tables of unknown size */
 
 void
-lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 table, const LuPath *path)
+lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 address, const LuJumpTable *table,
+                        const LuPath *path)
 {
-  const LuFlowOpenJump jump = { table, id, *path };
+  const LuFlowOpenJump jump = { address, *table, id, *path };
 
   if (self->open_jumps->len < MAX_OPEN)
     g_array_append_val (self->open_jumps, jump);
@@ -96,39 +97,51 @@ is_label (const LuFlow *self, guint32 id, guint64 start)
          && lu_flow_function_at (self, id)->last > start && lu_flow_is_weaker (self, other, id);
 }
 
-/* Returns whether no other function is known to begin between the start of a function and an
- * address. */
-static gboolean
-is_behind_start (LuFlow *self, guint32 id, guint64 address)
+/* Returns the start of the code of a function in which a jump is. One that goes on in another has
+ * the code of that, too, if it came there first. */
+static guint64
+find_start (LuFlow *self, const LuFlowOpenJump *jump)
 {
-  guint64 start = lu_flow_function_at (self, id)->start;
+  guint64 at = jump->address, end = at - MIN (at - self->range.start, MAX_OPEN_FUNCTION);
 
+  while (at > end && !lu_flow_is_start (self, at) && work_on_open_jumps (self))
+    at--;
+  return lu_flow_is_start (self, at) && self->owners[at - self->range.start] == jump->function
+             ? at
+             : lu_flow_function_at (self, jump->function)->start;
+}
+
+/* Returns whether no other function is known to begin between the start of the code of a function
+ * and an address. */
+static gboolean
+is_behind_start (LuFlow *self, guint32 id, guint64 start, guint64 address)
+{
   if (address <= start || address - start >= MAX_OPEN_FUNCTION)
     return FALSE;
-  if (id != self->open_function || self->open_n != self->functions->len)
+  if (start != self->open_start || self->open_n != self->functions->len)
     {
       guint64 end = MIN (start + MAX_OPEN_FUNCTION, self->range.start + self->range.size), at;
 
       for (at = start + 1; at < end && (!lu_flow_is_start (self, at) || is_label (self, id, at))
                            && work_on_open_jumps (self);)
         at++;
-      self->open_function = id;
+      self->open_start = start;
       self->open_n = self->functions->len;
       self->open_end = at;
     }
   return address < self->open_end;
 }
 
-/* Returns whether an address is in a function, which may be in two pieces: behind its start, or
- * between code of the function that was reached. */
+/* Returns whether an address is in a function, which may be in two pieces: behind the start of its
+ * code, or between code of the function that was reached. */
 static gboolean
-is_within (LuFlow *self, guint32 id, guint64 address)
+is_within (LuFlow *self, guint32 id, guint64 start, guint64 address)
 {
   gsize at = address - self->range.start;
 
   return self->cells[at] != LU_CELL_INSIDE
          && (!lu_flow_is_start (self, address) || is_label (self, id, address))
-         && (is_behind_start (self, id, address)
+         && (is_behind_start (self, id, start, address)
              || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
 }
 
@@ -145,22 +158,33 @@ is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path
   return !lu_frame_facts_meet (&facts, &path->facts);
 }
 
-/* Follows the entries of a table, up to the first that is no pointer to code, that lead into the
+/* Returns whether a table of offsets has ended before an entry: an instruction uses the address of
+ * that, so something else begins there. The offsets of another table would lead to the middle of
+ * instructions. */
+static gboolean
+is_behind_table (const LuFlow *self, const LuJumpTable *table, guint32 i)
+{
+  return !table->is_wide && i > 0
+         && lu_code_hints_has (self->file->hints, table->address + 4 * (guint64) i);
+}
+
+/* Follows the entries of a table, up to the first that does not lead to code, that lead into the
  * function itself. */
 static void
 follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
 {
-  const LuJumpTable table = { .address = jump->table, .is_wide = TRUE };
+  const LuJumpTable *table = &jump->table;
   guint32 id = jump->function;
-  guint64 target;
+  guint64 target, start;
 
   if (lu_flow_function_at (self, id)->is_bad)
     return;
+  start = find_start (self, jump);
   for (guint32 i = 0;
-       i < MAX_OPEN_ENTRIES && work_on_open_jumps (self)
-       && lu_flow_read_entry (self, &table, i, &target) && lu_flow_is_in_range (self, target);
+       i < MAX_OPEN_ENTRIES && work_on_open_jumps (self) && !is_behind_table (self, table, i)
+       && lu_flow_read_entry (self, table, i, &target) && lu_flow_is_in_range (self, target);
        i++)
-    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, target))
+    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, start, target))
       lu_flow_fork_to (self, id, target, &jump->path);
 }
 

@@ -398,7 +398,7 @@ lu_flow_fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 
 /* Follows all entries of a table. FALSE: it is none. */
 static gboolean
-follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
+follow_table (LuFlow *self, guint32 id, guint64 address, const LuOp *op, const LuPath *path)
 {
   LuJumpTable table;
   guint64 target = 0;
@@ -407,7 +407,7 @@ follow_table (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
     return FALSE;
   if (table.n == 0)
     {
-      lu_flow_note_open_jump (self, id, table.address, path);
+      lu_flow_note_open_jump (self, id, address, &table, path);
       return FALSE;
     }
   for (guint32 i = 0; i < table.n; i++)
@@ -432,7 +432,7 @@ apply (LuFlow *self, const LuOp *op, LuPath *path)
 }
 
 static void
-jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
+jump_indirectly (LuFlow *self, guint32 id, guint64 address, const LuOp *op, const LuPath *path)
 {
   const LuFlowFile *file = self->file;
   const LuFlowJump anywhere = { id, LU_FLOW_ANYWHERE };
@@ -442,7 +442,7 @@ jump_indirectly (LuFlow *self, guint32 id, const LuOp *op, const LuPath *path)
       g_array_append_val (self->jumps, anywhere);
       return;
     }
-  if (follow_table (self, id, op, path))
+  if (follow_table (self, id, address, op, path))
     return;
   if (lu_path_is_balanced (path))
     add_jump (self, id, LU_FLOW_ANYWHERE);
@@ -525,7 +525,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     case LU_OP_JUMP:
       return can_go_to (self, id, op->target, path, BY_JUMP) ? op->target : 0;
     case LU_OP_JUMP_INDIRECT:
-      jump_indirectly (self, id, op, path);
+      jump_indirectly (self, id, address, op, path);
       return 0;
     case LU_OP_BRANCH:
       taken = *path;

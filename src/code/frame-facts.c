@@ -68,10 +68,7 @@ is_on_stack (Place place)
 static LuKnown
 get_known (const LuPath *self, guint8 reg)
 {
-  for (guint i = 0; i < LU_MAX_KNOWN; i++)
-    if (self->known[i].kind != LU_KNOWN_NOTHING && self->known[i].reg == reg)
-      return self->known[i];
-  return (LuKnown){ .reg = reg };
+  return reg < LU_CODE_N_REGISTERS ? self->known[reg] : (LuKnown){ 0 };
 }
 
 static void
@@ -92,9 +89,7 @@ needs (const LuIndexed *memory, guint8 reg)
 static void
 forget (LuPath *self, guint8 reg)
 {
-  for (guint i = 0; i < LU_MAX_KNOWN; i++)
-    if (self->known[i].reg == reg)
-      self->known[i].kind = LU_KNOWN_NOTHING;
+  self->known[reg] = (LuKnown){ 0 };
   if (self->compared == reg || needs (&self->compared_at, reg))
     {
       self->compared = LU_CODE_NO_REGISTER;
@@ -110,17 +105,8 @@ forget (LuPath *self, guint8 reg)
 static void
 set_known (LuPath *self, guint8 reg, LuKnown known)
 {
-  guint place = self->next_known;
-
   forget (self, reg);
-  if (known.kind == LU_KNOWN_NOTHING)
-    return;
-  for (guint i = 0; i < LU_MAX_KNOWN; i++)
-    if (self->known[i].kind == LU_KNOWN_NOTHING)
-      place = i;
-  known.reg = reg;
-  self->known[place] = known;
-  self->next_known = (guint8) ((self->next_known + 1) % LU_MAX_KNOWN);
+  self->known[reg] = known;
 }
 
 /* Any register: the place that its value is */
@@ -276,11 +262,11 @@ pop (LuPath *self, guint8 dst)
 static void
 keep_cfa (LuPath *self)
 {
-  for (guint i = 0; i < LU_MAX_KNOWN; i++)
-    if (self->known[i].kind == LU_KNOWN_CFA)
+  for (guint8 reg = 0; reg < LU_CODE_N_REGISTERS; reg++)
+    if (self->known[reg].kind == LU_KNOWN_CFA)
       {
-        set_fact (self, LU_FACT_CFA_KEPT, get_place (self, self->known[i].reg));
-        self->facts.cfa_register = self->known[i].reg;
+        set_fact (self, LU_FACT_CFA_KEPT, get_place (self, reg));
+        self->facts.cfa_register = reg;
         return;
       }
 }
@@ -371,22 +357,24 @@ memory_limit (const LuPath *self, const LuOp *op)
 }
 
 /* A byte in memory can be an index as it is. One in a register is mostly what is left after a
- * subtraction, and tables have fewer entries then. */
+ * subtraction. */
 static void
 extend (LuPath *self, const LuOp *op)
 {
-  LuKnown before = get_known (self, op->src);
+  LuKnown known = get_known (self, op->src);
   guint32 n = memory_limit (self, op);
 
-  if (op->src != LU_CODE_NO_REGISTER)
-    n = before.kind == LU_KNOWN_LIMIT ? before.n : 0;
-  else if (n == 0 && op->scale == 1)
-    n = 256;
-  set_limit (self, op->dst, n);
+  if (op->src == LU_CODE_NO_REGISTER)
+    known = (LuKnown){ .kind = n > 0 ? LU_KNOWN_LIMIT : LU_KNOWN_NOTHING, .n = n };
+  if (op->src == LU_CODE_NO_REGISTER && n == 0 && op->scale == 1)
+    known = (LuKnown){ .kind = LU_KNOWN_LIMIT, .n = 256, .is_weak = TRUE };
+  lose (self, op->dst);
+  if (known.kind == LU_KNOWN_LIMIT && fact_of (op->dst) != LU_FACT_SP)
+    set_known (self, op->dst, known);
 }
 
-/* Finds the table of an address. Either register can hold the index. The size of a table of
- * pointers may be unknown. */
+/* Finds the table of an address. Either register can hold the index. The size of a table may be
+ * unknown. */
 static gboolean
 find_table (const LuPath *self, const LuOp *op, guint size, LuKnown *table)
 {
@@ -401,9 +389,9 @@ find_table (const LuPath *self, const LuOp *op, guint size, LuKnown *table)
   if (op->index == LU_CODE_NO_REGISTER || (has_base && base.kind != LU_KNOWN_CONSTANT)
       || !((index.kind == LU_KNOWN_LIMIT && op->scale == size)
            || (index.kind == LU_KNOWN_SCALED && op->scale == 1 && index.value == (gint64) size)
-           || (index.kind == LU_KNOWN_NOTHING && op->scale == 8 && size == 8)))
+           || (index.kind == LU_KNOWN_NOTHING && op->scale == size)))
     return FALSE;
-  table->n = index.n;
+  table->n = index.is_weak ? 0 : index.n;
   table->value = op->value + (has_base ? base.value : 0);
   return TRUE;
 }

@@ -57,19 +57,18 @@ typedef enum
   LU_KNOWN_CFA,      /* CFA + value */
   LU_KNOWN_LIMIT,    /* an unsigned number below n */
   LU_KNOWN_SCALED,   /* such a number times 4 or 8 */
-  LU_KNOWN_OFFSET,   /* one of n offsets of 32 bits, in the table at value */
+  LU_KNOWN_OFFSET,   /* one of n offsets of 32 bits, in the table at value; n 0: not known */
   LU_KNOWN_POINTER,  /* one of n pointers, in the table at value; n 0: not known */
-  LU_KNOWN_TARGET,   /* base + one of n offsets of 32 bits, in the table at value */
+  LU_KNOWN_TARGET,   /* base + one of n offsets of 32 bits, in the table at value; n as there */
 } LuKnownKind;
 
 typedef struct
 {
-  guint8 reg, kind; /* kind: LuKnownKind */
+  guint8 kind;    /* LuKnownKind */
+  guint8 is_weak; /* n is only what fits into a byte; tables may have fewer entries */
   guint32 n;
   gint64 value, base;
 } LuKnown;
-
-#define LU_MAX_KNOWN 6
 
 /* Memory at base + index * scale + value. */
 typedef struct
@@ -83,8 +82,7 @@ typedef struct
 typedef struct
 {
   LuFrameFacts facts;
-  LuKnown known[LU_MAX_KNOWN];
-  guint8 next_known;     /* the one to replace */
+  LuKnown known[LU_CODE_N_REGISTERS];
   guint8 compared;       /* of the last comparison; LU_CODE_NO_REGISTER */
   LuIndexed compared_at; /* of the last comparison: memory */
   LuIndexed limited_at;  /* memory that is below limit */
@@ -127,7 +125,7 @@ typedef struct
 {
   guint64 address;  /* of the first entry */
   guint64 base;     /* added to offsets */
-  guint32 n;        /* entries; 0: not known, of pointers only */
+  guint32 n;        /* entries; 0: not known */
   gboolean is_wide; /* pointers, otherwise offsets of 32 bits */
 } LuJumpTable;
 

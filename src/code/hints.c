@@ -14,33 +14,33 @@
 
 struct _LuCodeHints
 {
-  GArray *ranges; /* reference */
-  gsize *first;   /* bits before those of each range; owned */
-  guint8 *bits;   /* owned */
-  guint8 *often;  /* owned; of those, the ones that bytes of code lead to twice */
+  GArray *segments; /* reference */
+  gsize *first;     /* bits before those of each segment; owned */
+  guint8 *bits;     /* owned */
+  guint8 *often;    /* owned; of those, the ones that bytes of code lead to twice */
 };
 
-/* Returns the bit of an address; FALSE: it is in no range. */
+/* Returns the bit of an address; FALSE: it is in no segment. */
 static gboolean
 find_bit (const LuCodeHints *self, guint64 address, gsize *bit)
 {
-  guint low = 0, high = self->ranges->len;
-  const LuCodeBytes *range;
+  guint low = 0, high = self->segments->len;
+  const LuCodeBytes *segment;
 
   while (low < high)
     {
       guint middle = low + (high - low) / 2;
 
-      if (g_array_index (self->ranges, LuCodeBytes, middle).start <= address)
+      if (g_array_index (self->segments, LuCodeBytes, middle).start <= address)
         low = middle + 1;
       else
         high = middle;
     }
   if (low == 0)
     return FALSE;
-  range = &g_array_index (self->ranges, LuCodeBytes, low - 1);
-  *bit = self->first[low - 1] + (address - range->start);
-  return address - range->start < range->size;
+  segment = &g_array_index (self->segments, LuCodeBytes, low - 1);
+  *bit = self->first[low - 1] + (address - segment->start);
+  return address - segment->start < segment->size;
 }
 
 void
@@ -103,17 +103,17 @@ search (LuCodeHints *self, const LuCodeBytes *range)
 }
 
 LuCodeHints *
-lu_code_hints_new (GArray *ranges)
+lu_code_hints_new (const GArray *ranges, GArray *segments)
 {
   LuCodeHints *self = g_new0 (LuCodeHints, 1);
   gsize n_bits = 0;
 
-  self->ranges = g_array_ref (ranges);
-  self->first = g_new0 (gsize, ranges->len);
-  for (guint i = 0; i < ranges->len; i++)
+  self->segments = g_array_ref (segments);
+  self->first = g_new0 (gsize, segments->len);
+  for (guint i = 0; i < segments->len; i++)
     {
       self->first[i] = n_bits;
-      n_bits += g_array_index (ranges, LuCodeBytes, i).size;
+      n_bits += g_array_index (segments, LuCodeBytes, i).size;
     }
   self->bits = g_new0 (guint8, n_bits / 8 + 1);
   self->often = g_new0 (guint8, n_bits / 8 + 1);
@@ -145,7 +145,7 @@ lu_code_hints_free (LuCodeHints *self)
 {
   if (self == NULL)
     return;
-  g_array_unref (self->ranges);
+  g_array_unref (self->segments);
   g_free (self->first);
   g_free (self->bits);
   g_free (self->often);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* hints.h - where functions may begin: places to which bytes lead that look like a call or like the
- * use of an address, anywhere in the code.
+/* hints.h - where functions and data may begin: places to which bytes lead that look like a call or
+ * like the use of an address, anywhere in the code.
  *
  * Code is analysed in parts, and this is what a part knows of the others. A hint proves nothing:
- * the bytes may be in the middle of an instruction. Two bits for each byte of code. One thread. */
+ * the bytes may be in the middle of an instruction. Two bits for each byte of a segment. One thread. */
 
 #pragma once
 
@@ -20,9 +20,10 @@ typedef struct
 
 typedef struct _LuCodeHints LuCodeHints;
 
-/* Looks through the ranges (of LuCodeBytes, ascending, without overlaps; a reference is taken).
- * Linear in their size, but for a search of the ranges. */
-LuCodeHints *lu_code_hints_new (GArray *ranges);
+/* Looks through the ranges of code for what leads into the segments (both of LuCodeBytes, ascending,
+ * without overlaps; a reference to the segments is taken). Linear in the size of the code, but for
+ * a search of the segments. */
+LuCodeHints *lu_code_hints_new (const GArray *ranges, GArray *segments);
 void lu_code_hints_free (LuCodeHints *self); /* NULL is allowed */
 /* Adds a place that something else leads to. */
 void lu_code_hints_add (LuCodeHints *self, guint64 address);

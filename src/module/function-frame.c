@@ -140,7 +140,7 @@ follow (Look *self, guint n_done, const LuCodeBytes *window)
                       .data = self };
 
   g_array_append_val (ranges, *window);
-  file.hints = hints = lu_code_hints_new (ranges);
+  file.hints = hints = lu_code_hints_new (ranges, ranges);
   flow = lu_flow_new (window, &file);
   lu_flow_set_home (flow, &home);
   if (!lu_flow_add_start (flow, window->start, LU_START_CERTAIN, FALSE) || !lu_flow_run (flow))

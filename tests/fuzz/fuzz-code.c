@@ -147,7 +147,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     return 0;
   rows = lu_extra_rows_new ();
   g_array_append_val (ranges, range);
-  file.hints = hints = lu_code_hints_new (ranges);
+  file.hints = hints = lu_code_hints_new (ranges, ranges);
   flow = follow (&range, &range, &file);
   lu_flow_write (flow, LU_FLOW_ALL, rows);
   check (rows, size);

@@ -179,6 +179,22 @@ static const Case cases[] = {
     "80 3c 08 01 77 14 0f b6 04 10 48 8d 3d 0f 00 00 00 48 63 04 87 48 01 f8 ff e0 c3 53 5b c3 "
     "00 00 fb ff ff ff fa ff ff ff",
     { { 24, ENTRY }, { 26, ENTRY }, { 27, NULL }, { 28, NULL } } },
+  /* cmp $1,edi; ja 1f; lea T(rip),rdx; mov $0 to seven other registers; movslq (rdx,rdi,4),rax;
+   * add rdx,rax; jmp *rax; 1: ret; 2: push rbx; pop rbx; ret; T: 2b - T, 1b - T */
+  { "a table of jumps behind much else that is known",
+    "83 ff 01 77 23 48 8d 15 22 00 00 00 31 c9 31 f6 45 31 c0 45 31 c9 45 31 d2 45 31 db 45 31 e4 "
+    "48 63 04 ba 48 01 d0 ff e0 90 c3 53 5b c3 90 fc ff ff ff fa ff ff ff",
+    { { 38, ENTRY },
+      { 40, ENTRY },
+      { 42, ENTRY },
+      { 43, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+  /* xbegin 1f; push rbx; xabort $255; pop rbx; xend; 1: ret */
+  { "a transaction",
+    "c7 f8 08 00 00 00 53 c6 f8 ff 5b 0f 01 d5 c3",
+    { { 6, ENTRY },
+      { 7, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" },
+      { 10, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" },
+      { 14, ENTRY } } },
 };
 
 typedef struct
@@ -239,7 +255,7 @@ describe (Code *code, LuFlowFile *file)
 
   g_array_append_val (ranges, range);
   lu_code_hints_free (hints);
-  hints = lu_code_hints_new (ranges);
+  hints = lu_code_hints_new (ranges, ranges);
   *file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn,
                         linkage_at, code,         lu_arch_x86_64.kernel_frame,
                         hints };
@@ -334,6 +350,46 @@ test_open_jump (void)
   g_assert_true (has_rule (flow, 11, "cfa=rsp+24 rbp=same rbx=same ra=*(cfa-8)"));
   g_assert_true (has_rule (flow, 14, ENTRY));
   g_assert_true (has_rule (flow, 15, ENTRY));
+}
+
+/* A table of offsets by a byte, of which nothing tells how many there are: it ends before data whose
+ * address the code uses. Read on, that would lead to the middle of an instruction. */
+static void
+test_open_offsets (void)
+{
+  /* 0: push rbx; movzbl (rdi),eax; lea T(rip),rdx; lea U(rip),rcx; movslq (rdx,rax,4),rax;
+   * add rdx,rax; jmp *rax; 1b: pop rbx; ret; 1d: mov $0xc35bc031,ecx; pop rbx; ret;
+   * 24: T: 1b - T, 1d - T; 2c: U: what is no offset of T, 1f - T */
+  Code code = assemble ("53 0f b6 07 48 8d 15 19 00 00 00 48 8d 0d 1a 00 00 00 48 63 04 82 "
+                        "48 01 d0 ff e0 5b c3 b9 31 c0 5b c3 5b c3 "
+                        "f7 ff ff ff f9 ff ff ff fb ff ff ff");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (has_rule (flow, 0x1b, NULL));
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 0x1b, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x1d, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x1f, NULL));
+  g_assert_true (has_rule (flow, 0x23, ENTRY));
+}
+
+/* The code of a function to which another one jumps, and which it reached first, with a table of
+ * unknown size in it. */
+static void
+test_open_jump_of_another (void)
+{
+  /* 0: jmp 8; 8: push rbx; jmp *32(,rdi,8); 10: pop rbx; ret; 20: the pointer */
+  Code code = assemble ("eb 06 cc cc cc cc cc cc 53 ff 24 fd 20 10 00 00 5b c3 cc cc cc cc cc cc "
+                        "cc cc cc cc cc cc cc cc 10 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 4, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 8, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 16, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
 }
 
 /* Hints say that a function begins at a label to which a jump through pointers leads. It is none if
@@ -745,6 +801,8 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/open-jump", test_open_jump);
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
+  g_test_add_func ("/flow/open-offsets", test_open_offsets);
+  g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
   g_test_add_func ("/flow/room", test_room);
   g_test_add_func ("/flow/hints", test_hints);
   g_test_add_func ("/flow/written", test_written);
