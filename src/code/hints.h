@@ -5,7 +5,8 @@
  * like the use of an address, anywhere in the code.
  *
  * Code is analysed in parts, and this is what a part knows of the others. A hint proves nothing:
- * the bytes may be in the middle of an instruction. Two bits for each byte of a segment. One thread. */
+ * the bytes may be in the middle of an instruction. Two bits for each byte of a segment. One
+ * thread. */
 
 #pragma once
 
@@ -20,9 +21,9 @@ typedef struct
 
 typedef struct _LuCodeHints LuCodeHints;
 
-/* Looks through the ranges of code for what leads into the segments (both of LuCodeBytes, ascending,
- * without overlaps; a reference to the segments is taken). Linear in the size of the code, but for
- * a search of the segments. */
+/* Looks through the ranges of code for what leads into the segments (both of LuCodeBytes,
+ * ascending, without overlaps; a reference to the segments is taken). Linear in the size of the
+ * code, but for a search of the segments. */
 LuCodeHints *lu_code_hints_new (const GArray *ranges, GArray *segments);
 void lu_code_hints_free (LuCodeHints *self); /* NULL is allowed */
 /* Adds a place that something else leads to. */
