@@ -211,6 +211,8 @@ take_rows (LuCodeRows *self, LuFlow *flow, LuFlowRows which, LuRowList *to)
   g_array_append_vals (self->jumps, self->rows->jumps->data, self->rows->jumps->len);
 }
 
+/* Units that do not agree about code elsewhere: the one that leads there by a branch that is never
+ * taken is wrong, and nothing tells which one that is. */
 static void
 take_away_rows (LuCodeRows *self, LuFlow *flow)
 {
@@ -220,7 +222,7 @@ take_away_rows (LuCodeRows *self, LuFlow *flow)
   if (found.rows->len > 0)
     {
       both = lu_row_list_new ();
-      lu_row_list_overlay (&both, &self->away, &found);
+      lu_row_list_unite (&both, &self->away, &found);
       lu_row_list_clear (&self->away);
       self->away = both;
     }
@@ -342,6 +344,7 @@ lu_code_rows_collect (LuCodeRows *self)
   lu_row_list_overlay (&better, &certain, &self->away);
   lu_row_list_clear (&certain);
   lu_row_list_overlay (&all, &better, &weak);
+  lu_row_list_settle (&all);
   lu_row_list_clear (&weak);
   lu_row_list_clear (&better);
   if (self->rows->rows->len == 0)

@@ -567,17 +567,23 @@ seems_function (LuFlow *self, guint64 address)
   return FALSE;
 }
 
-/* Returns whether another function or padding begins behind a call, which then never returns. */
+/* Returns whether another function or padding begins behind a call, which then never returns. Of
+ * code in a gap, nothing shows that it is a function: if it calls without a frame of its own, it is
+ * rather the cold part of another one. */
 static gboolean
-is_beyond_end (LuFlow *self, guint64 address, const LuPath *path)
+is_beyond_end (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 {
+  gsize at = address - self->range.start;
+
   if (!lu_flow_is_in_range (self, address))
     return FALSE;
-  if (self->range.bytes[address - self->range.start] == 0)
+  if (self->range.bytes[at] == 0)
     return TRUE;
-  return !lu_path_is_balanced (path)
-         && (lu_code_hints_has (self->file->hints, address)
-             || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address)));
+  if (lu_path_is_balanced (path))
+    return lu_flow_function_at (self, id)->kind == LU_START_GAP && address % LU_FLOW_ALIGNMENT == 0
+           && lu_code_is_behind_padding (&self->range, at);
+  return lu_code_hints_has (self->file->hints, address)
+         || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address));
 }
 
 /* Returns where a path goes on that leads behind a lock prefix, as in glibc's code for processes
@@ -602,7 +608,7 @@ follow (LuFlow *self, LuFlowItem *item)
   gboolean is_behind_call = item->is_behind_call;
 
   if (!can_go_to (self, id, address, &item->path, BEHIND_CALL)
-      || (is_behind_call && is_beyond_end (self, address, &item->path)))
+      || (is_behind_call && is_beyond_end (self, id, address, &item->path)))
     return;
   address = before_prefix (self, address);
   while (self->work > 0 && arrive (self, id, address, &item->path))
@@ -620,7 +626,7 @@ follow (LuFlow *self, LuFlowItem *item)
       address = step (self, id, address, &op, &item->path);
       is_behind_call = op.kind == LU_OP_CALL || op.kind == LU_OP_CALL_INDIRECT
                        || (is_behind_call && op.is_padding);
-      if (address == 0 || (is_behind_call && is_beyond_end (self, address, &item->path))
+      if (address == 0 || (is_behind_call && is_beyond_end (self, id, address, &item->path))
           || (op.kind != LU_OP_JUMP
               && !can_go_to (self, id, address, &item->path,
                              is_behind_call ? BEHIND_CALL : BY_GOING_ON)))

@@ -55,7 +55,7 @@ go_to (Walk *self, guint64 address)
 }
 
 static void
-overlay_rows (LuRowList *self, const LuRowList *over, const LuRowList *under)
+overlay_rows (LuRowList *self, const LuRowList *over, const LuRowList *under, gboolean is_equal)
 {
   Walk above = { .rows = over->rows }, below = { .rows = under->rows };
   guint32 last = LU_RULE_NONE;
@@ -67,6 +67,8 @@ overlay_rows (LuRowList *self, const LuRowList *over, const LuRowList *under)
       go_to (&above, row.address);
       go_to (&below, row.address);
       row.rule = above.rule != LU_RULE_NONE ? above.rule : below.rule;
+      if (is_equal && below.rule != LU_RULE_NONE && below.rule != row.rule)
+        row.rule = LU_ROW_DISPUTED;
       if (row.rule != last)
         g_array_append_val (self->rows, row);
       last = row.rule;
@@ -100,6 +102,25 @@ overlay_starts (LuRowList *self, const LuRowList *over, const LuRowList *under)
 void
 lu_row_list_overlay (LuRowList *self, const LuRowList *over, const LuRowList *under)
 {
-  overlay_rows (self, over, under);
+  overlay_rows (self, over, under, FALSE);
   overlay_starts (self, over, under);
+}
+
+void
+lu_row_list_unite (LuRowList *self, const LuRowList *one, const LuRowList *other)
+{
+  overlay_rows (self, one, other, TRUE);
+  overlay_starts (self, one, other);
+}
+
+void
+lu_row_list_settle (LuRowList *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      LuExtraRow *row = &g_array_index (self->rows, LuExtraRow, i);
+
+      if (row->rule == LU_ROW_DISPUTED)
+        row->rule = LU_RULE_NONE;
+    }
 }

@@ -24,6 +24,7 @@
 #include "table/table.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,6 +92,35 @@ judge (const LuFrameFacts *facts, const struct lu_rule *cfi)
   return WRONG;
 }
 
+static gboolean
+is_same_rule (const LuFrameFacts *a, const LuFrameFacts *b)
+{
+  struct lu_rule one, other;
+
+  return lu_frame_facts_rule (a, &one) && lu_frame_facts_rule (b, &other)
+         && memcmp (&one, &other, sizeof one) == 0;
+}
+
+/* Finds what other pieces than the home know of functions that go on at an address. FALSE: they do
+ * not agree. */
+static gboolean
+find_facts_away (const Arbiter *self, guint home, guint64 address, const LuFrameFacts **facts)
+{
+  *facts = NULL;
+  for (guint i = 0; i < self->pieces->len; i++)
+    {
+      const LuFrameFacts *found =
+          i != home ? lu_flow_facts_at (g_array_index (self->pieces, Piece, i).flow, address)
+                    : NULL;
+
+      if (found != NULL && *facts != NULL && !is_same_rule (found, *facts))
+        return FALSE;
+      if (found != NULL)
+        *facts = found;
+    }
+  return TRUE;
+}
+
 /* Facts that are certain come first, then those that other pieces know of functions that go on
  * here. */
 static const LuFrameFacts *
@@ -98,14 +128,13 @@ find_facts (const Arbiter *self, guint64 address)
 {
   guint n = lu_code_file_first (self->pieces, address + 1);
   const LuFlow *home = n > 0 ? g_array_index (self->pieces, Piece, n - 1).flow : NULL;
-  const LuFrameFacts *own = home != NULL ? lu_flow_facts_at (home, address) : NULL, *facts = NULL;
+  const LuFrameFacts *own = home != NULL ? lu_flow_facts_at (home, address) : NULL, *away;
 
   if (own != NULL && lu_flow_is_certain_at (home, address))
     return own;
-  for (guint i = 0; facts == NULL && i < self->pieces->len; i++)
-    if (i != n - 1)
-      facts = lu_flow_facts_at (g_array_index (self->pieces, Piece, i).flow, address);
-  return facts != NULL ? facts : own;
+  if (!find_facts_away (self, n - 1, address, &away))
+    return NULL;
+  return away != NULL ? away : own;
 }
 
 static gboolean

@@ -352,8 +352,8 @@ test_open_jump (void)
   g_assert_true (has_rule (flow, 15, ENTRY));
 }
 
-/* A table of offsets by a byte, of which nothing tells how many there are: it ends before data whose
- * address the code uses. Read on, that would lead to the middle of an instruction. */
+/* A table of offsets by a byte, of which nothing tells how many there are: it ends before data
+ * whose address the code uses. Read on, that would lead to the middle of an instruction. */
 static void
 test_open_offsets (void)
 {
@@ -440,6 +440,23 @@ test_room (void)
       g_assert_true (lu_flow_run_gaps (flow));
       g_assert_true (has_rule (flow, 16, i == 0 ? ENTRY : NULL));
     }
+}
+
+/* Code after padding that calls without a frame, before more padding: the cold part of a function,
+ * with a call that never returns, before a function to which nothing leads. */
+static void
+test_cold (void)
+{
+  /* 0: ret; 1: padding; 16: mov rbx,rdi; call *rax; padding; 32: push rbx; pop rbx; ret */
+  Code code =
+      assemble ("c3 90 90 90 90 90 90 90 90 90 90 90 90 90 90 90 48 89 df ff d0 90 90 90 90 "
+                "90 90 90 90 90 90 90 53 5b c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_gaps (flow));
+  g_assert_true (has_rule (flow, 16, NULL));
+  g_assert_true (has_rule (flow, 32, ENTRY));
 }
 
 /* A loop with padding before it, in a function that is called from elsewhere: the word in data that
@@ -641,6 +658,40 @@ test_overlay (void)
   lu_row_list_clear (&all);
 }
 
+/* Rows of the same code by three that know as much as each other, of which one does not agree. */
+static void
+test_dispute (void)
+{
+  LuRowList one = lu_row_list_new (), other = lu_row_list_new (), third = lu_row_list_new ();
+  LuRowList two = lu_row_list_new (), all = lu_row_list_new ();
+  const struct
+  {
+    guint64 address;
+    guint32 rule;
+  } want[] = { { 5, 7 }, { 10, LU_RULE_NONE }, { 20, 7 }, { 25, LU_RULE_NONE } };
+
+  add_row (&one, 10, 2);
+  add_row (&one, 20, LU_RULE_NONE);
+  add_row (&other, 5, 7);
+  add_row (&other, 25, LU_RULE_NONE);
+  add_row (&third, 10, 7);
+  add_row (&third, 20, LU_RULE_NONE);
+  lu_row_list_unite (&two, &one, &other);
+  lu_row_list_unite (&all, &two, &third);
+  lu_row_list_settle (&all);
+  g_assert_cmpuint (all.rows->len, ==, G_N_ELEMENTS (want));
+  for (guint i = 0; i < G_N_ELEMENTS (want); i++)
+    {
+      g_assert_cmphex (g_array_index (all.rows, LuExtraRow, i).address, ==, want[i].address);
+      g_assert_cmpuint (g_array_index (all.rows, LuExtraRow, i).rule, ==, want[i].rule);
+    }
+  lu_row_list_clear (&one);
+  lu_row_list_clear (&other);
+  lu_row_list_clear (&third);
+  lu_row_list_clear (&two);
+  lu_row_list_clear (&all);
+}
+
 /* Functions that go on in code that is not looked at: an entry of a procedure linkage table, which
  * may lead anywhere, a function, and a function in the middle of which the stack is not balanced.
  */
@@ -804,6 +855,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
   g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
   g_test_add_func ("/flow/room", test_room);
+  g_test_add_func ("/flow/cold", test_cold);
   g_test_add_func ("/flow/hints", test_hints);
   g_test_add_func ("/flow/written", test_written);
   g_test_add_func ("/flow/far", test_far);
@@ -811,6 +863,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/returns", test_returns);
   g_test_add_func ("/flow/many-returns", test_many_returns);
   g_test_add_func ("/flow/overlay", test_overlay);
+  g_test_add_func ("/flow/dispute", test_dispute);
   g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/shared", test_shared);
