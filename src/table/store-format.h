@@ -12,7 +12,10 @@
 #include "base/digest.h"
 #include "table/table.h"
 
-#define LU_STORE_MAGIC   "LU-TABLE"
+#define LU_STORE_MAGIC "LU-TABLE"
+/* Raised when these bytes mean something else. Other rows for the same file need no new version:
+ * `maker` is a digest of the sources that make them, so a table that an older program has stored is
+ * made anew. */
 #define LU_STORE_VERSION 3
 
 enum

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # SPDX-FileCopyrightText: 2026 The live-unwinder authors
-"""test_maker.py MAKER - src/table/maker.py: another digest whenever a source or one of its headers is
-another one, and only then."""
+"""test_maker.py MAKER ROOT SOURCE... - src/table/maker.py: another digest whenever a source or one of its
+headers is another one, and only then; the build names all SOURCEs that make rows."""
 
 import subprocess
 import sys
@@ -10,7 +10,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-MAKER = sys.argv.pop(1)
+MAKER, ROOT = sys.argv.pop(1), Path(sys.argv.pop(1))
+SOURCES = {Path(name).resolve() for name in sys.argv[1:]}
+del sys.argv[1:]
 
 
 class Maker(unittest.TestCase):
@@ -57,6 +59,13 @@ class Maker(unittest.TestCase):
         before = self.make()
         self.write("src/table/other.h", "int other;\n")
         self.assertEqual(before, self.make())
+
+    def test_sources_of_the_build(self):
+        for room in ("arch", "code", "table"):
+            makers = {path.resolve() for path in (ROOT / "src" / room).glob("*.c")
+                      if path.name not in ("decoder.c", "decoder-none.c", "store.c", "store-pending.c")}
+            self.assertEqual(makers - SOURCES, set())
+        self.assertIn((ROOT / "src/module/file-rows.c").resolve(), SOURCES)
 
 
 unittest.main()
