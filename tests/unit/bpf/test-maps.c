@@ -647,6 +647,77 @@ test_wanted_by_program (Fixture *self, gconstpointer data)
                     ==, 0);
 }
 
+/* Waits until the rule that a walk finds has a CFA at this distance from the stack pointer. */
+static gboolean
+finds_cfa (Fixture *self, const struct lu_bpf_mapping *mapping, guint64 address, gint32 cfa_off)
+{
+  gint64 end = g_get_monotonic_time () + PATIENCE_US;
+  gint32 found = 0;
+
+  while (found != cfa_off && g_get_monotonic_time () < end)
+    {
+      gint rule;
+
+      lu_bpf_maps_flush (self->maps);
+      memory_backing_begin_walk (self->backing);
+      rule = memory_backing_find_rule (self->backing, mapping->module, address);
+      found = rule > 0 ? self->backing->dictionary->rules[rule].cfa_off : 0;
+      memory_backing_end_walk (self->backing);
+      g_usleep (1000);
+    }
+  return found == cfa_off;
+}
+
+/* Gives the code at an address, which has no CFI, rows: each is 4 bytes long, 8 behind the last
+ * one, and has a CFA that is 16 farther away. */
+static void
+extend_table (const LuModule *module, guint64 address, guint n)
+{
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  struct lu_rule rule = { .cfa_kind = LU_CFA_SP,
+                          .cfa_off = 8,
+                          .ra_kind = LU_RA_AT_CFA,
+                          .ra_off = -1,
+                          .flags = LU_RULE_DERIVED };
+
+  for (guint i = 0; i < n; i++)
+    {
+      rule.cfa_off += 16;
+      lu_extra_rows_add (rows, address + 8 * i, &rule);
+      lu_extra_rows_add (rows, address + 8 * i + 4, NULL);
+    }
+  g_assert_true (
+      lu_table_slot_extend (lu_module_table_slot (module), lu_module_image (module), rows, FALSE));
+}
+
+/* A table that is published gets rows for code without CFI, in pieces, and is published anew; a
+ * second piece at once after the first only has to wait. */
+static void
+test_renewed (Fixture *self, gconstpointer data)
+{
+  gint32 pid = getpid ();
+  guint64 here = (guint64) (gsize) &g_test_run; /* in a library, which begins with its _init() */
+  const LuMapping *mapping;
+  struct lu_bpf_process process;
+  struct lu_bpf_mapping found;
+  guint64 address;
+
+  g_assert_true (lu_process_table_discover (self->table, pid, 0));
+  flush_until_current (self, pid);
+  flush_until_published (self, want_all (self, pid));
+  g_assert_true (memory_backing_find_process (self->backing, (guint32) pid, &process));
+  g_assert_true (memory_backing_find_mapping (self->backing, &process, here, &found));
+  mapping = lu_address_space_find (space_of (self, pid), here);
+  address = found.start - found.bias;
+  g_assert_cmpint (memory_backing_find_rule (self->backing, found.module, address), ==,
+                   LU_RULE_NONE);
+  extend_table (mapping->module, address, 1);
+  g_assert_true (finds_cfa (self, &found, address, 24));
+  extend_table (mapping->module, address, 2);
+  g_assert_true (finds_cfa (self, &found, address + 8, 40));
+  g_assert_true (finds_cfa (self, &found, address, 24));
+}
+
 static void
 ask_publisher (LuQueue *requests, const LuBpfRequest *request)
 {
@@ -834,6 +905,7 @@ main (int argc, char **argv)
   ADD ("/bpf/maps/pending", with_grace, test_pending);
   ADD ("/bpf/maps/wanted-by-program", GUINT_TO_POINTER (GRACE | FOLLOW_ALL),
        test_wanted_by_program);
+  ADD ("/bpf/maps/renewed", with_grace, test_renewed);
   ADD ("/bpf/maps/mapped-again", GUINT_TO_POINTER (GRACE | FOLLOW_ALL | VMAS), test_mapped_again);
   ADD ("/bpf/maps/no-room", NULL, test_no_room);
   ADD ("/bpf/maps/many", with_grace, test_many);

@@ -248,6 +248,7 @@ typedef struct
 {
   LuUnwinder base;
   int go_fd;
+  gint is_waiting;
 } SlowUnwinder;
 
 static void
@@ -255,8 +256,16 @@ slow_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stac
 {
   eventfd_t n;
 
+  g_atomic_int_set (&((SlowUnwinder *) unwinder)->is_waiting, TRUE);
   while (eventfd_read (((SlowUnwinder *) unwinder)->go_fd, &n) != 0 && errno == EINTR)
     ;
+}
+
+static void
+slow_verify (LuUnwinder *unwinder, const LuVerifyRequest *request, LuVerified *verified)
+{
+  slow_unwind (unwinder, NULL, NULL);
+  verified->n = 1;
 }
 
 static void
@@ -264,9 +273,9 @@ slow_free (LuUnwinder *unwinder)
 {
 }
 
-static const LuUnwinderOps slow_unwinder_ops = { .name = "slow",
-                                                 .unwind = slow_unwind,
-                                                 .free = slow_free };
+static const LuUnwinderOps slow_unwinder_ops = {
+  .name = "slow", .unwind = slow_unwind, .verify = slow_verify, .free = slow_free
+};
 
 typedef struct
 {
@@ -276,7 +285,7 @@ typedef struct
 } WorkerFixture;
 
 static void
-set_up_worker (WorkerFixture *self, const LuUnwinderOps *ops, guint n_samples, gboolean live)
+make_worker (WorkerFixture *self, const LuUnwinderOps *ops, gboolean live)
 {
   *self = (WorkerFixture){ .unwinder = { .base.ops = ops, .go_fd = eventfd (0, EFD_CLOEXEC) },
                            .input = lu_queue_new (QUEUE_BYTES),
@@ -284,6 +293,12 @@ set_up_worker (WorkerFixture *self, const LuUnwinderOps *ops, guint n_samples, g
   self->worker = lu_worker_new (
       &self->unwinder.base,
       &(LuWorkerOptions){ .input = self->input, .output = self->output, .live = live });
+}
+
+static void
+set_up_worker (WorkerFixture *self, const LuUnwinderOps *ops, guint n_samples, gboolean live)
+{
+  make_worker (self, ops, live);
   for (guint i = 0; i < n_samples; i++)
     {
       LuSampleMessage *message = lu_queue_reserve (self->input, sizeof *message);
@@ -325,15 +340,77 @@ take_answers (WorkerFixture *self, guint n)
   return n_over;
 }
 
+/* A worker that has not begun does not begin any more. */
+static void
+wait_until_stuck (WorkerFixture *self)
+{
+  while (!g_atomic_int_get (&self->unwinder.is_waiting))
+    g_usleep (1000);
+}
+
 static void
 test_a_stuck_worker_is_not_waited_for (void)
 {
   WorkerFixture self;
 
   set_up_worker (&self, &slow_unwinder_ops, 3, TRUE);
+  wait_until_stuck (&self);
   g_assert_false (lu_worker_join (self.worker, PATIENCE_MS));
   g_assert_cmpuint (take_answers (&self, 3), ==, 3);
   /* When it awakes, it leaves the queues alone. */
+  g_assert_cmpint (eventfd_write (self.unwinder.go_fd, 1), ==, 0);
+  g_assert_true (lu_worker_join (self.worker, -1));
+  g_assert_cmpuint (take_answers (&self, 0), ==, 0);
+  tear_down_worker (&self);
+}
+
+/* Sends a stack with steps by rows from code that BPF has unwound: one frame of the kernel, two of
+ * the user. */
+static void
+send_unverified (WorkerFixture *self, gint32 pid)
+{
+  gsize size = sizeof (LuStackMessage) + 3 * sizeof (LuFrame);
+  LuStackMessage *message = lu_queue_reserve (self->input, size);
+
+  memset (message, 0, size);
+  message->kind = LU_MESSAGE_VERIFY;
+  message->header.pid = pid;
+  message->status = LU_STATUS_COMPLETE;
+  message->end_pc = 0x2000;
+  message->n_kernel = 1;
+  message->n_user = 2;
+  message->frames[0].pc = 0x1000;
+  lu_queue_commit (self->input, size);
+}
+
+/* Nobody knows whether their user frames are right, so the answers are without them: for the stack
+ * that is being verified, and for one that waits. */
+static void
+test_a_stuck_worker_verifies_nothing (void)
+{
+  WorkerFixture self;
+  const LuStackMessage *message;
+  gint32 n = 0;
+
+  make_worker (&self, &slow_unwinder_ops, TRUE);
+  send_unverified (&self, 0);
+  send_unverified (&self, 1);
+  lu_queue_close (self.input);
+  lu_worker_start (self.worker);
+  wait_until_stuck (&self);
+  g_assert_false (lu_worker_join (self.worker, PATIENCE_MS));
+  for (; (message = lu_queue_peek (self.output, NULL)) != NULL; n++)
+    {
+      g_assert_cmpint (message->kind, ==, LU_MESSAGE_STACK);
+      g_assert_cmpint (message->header.pid, ==, n);
+      g_assert_cmpint (message->status, ==, LU_STATUS_OVER_BUDGET);
+      g_assert_cmphex (message->end_pc, ==, 0);
+      g_assert_cmpuint (message->n_kernel, ==, 1);
+      g_assert_cmpuint (message->n_user, ==, 0);
+      g_assert_cmphex (message->frames[0].pc, ==, 0x1000);
+      lu_queue_release (self.output);
+    }
+  g_assert_cmpint (n, ==, 2);
   g_assert_cmpint (eventfd_write (self.unwinder.go_fd, 1), ==, 0);
   g_assert_true (lu_worker_join (self.worker, -1));
   g_assert_cmpuint (take_answers (&self, 0), ==, 0);
@@ -348,6 +425,7 @@ test_a_stuck_worker_is_abandoned (void)
   static WorkerFixture self; /* the thread may use it as long as the program runs */
 
   set_up_worker (&self, &slow_unwinder_ops, 1, TRUE);
+  wait_until_stuck (&self);
   g_assert_false (lu_worker_join (self.worker, PATIENCE_MS));
   g_assert_cmpuint (take_answers (&self, 1), ==, 1);
   lu_worker_abandon (self.worker);
@@ -422,6 +500,7 @@ main (int argc, char **argv)
   add ("late-at-end", test_late_answers_come_at_the_end);
   add ("slow", test_slow_answers_hold_up_little);
   g_test_add_func ("/worker/stuck", test_a_stuck_worker_is_not_waited_for);
+  g_test_add_func ("/worker/unverified", test_a_stuck_worker_verifies_nothing);
   g_test_add_func ("/worker/abandoned", test_a_stuck_worker_is_abandoned);
   g_test_add_func ("/worker/replay", test_replays_have_time);
   g_test_add_func ("/worker/slow", test_many_slow_requests_are_not_waited_for);
