@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/copy-file.h"
 #include "base/fd.h"
+#include "base/speed.h"
 #include "module/opener.h"
 #include "module/read-budget.h"
 
@@ -53,7 +54,7 @@ lu_code_reader_new (void)
 
   for (guint i = 0; i < N_FILES; i++)
     self->files[i].fd = -1;
-  self->budget = lu_read_budget_new ();
+  self->budget = lu_read_budget_new (lu_machine_slowness ());
   self->is_limited = TRUE;
   return self;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/copy-file.h"
 #include "base/fd.h"
+#include "base/speed.h"
 #include "elf/own-vdso.h"
 #include "module/file-rows.h"
 #include "module/identity.h"
@@ -182,7 +183,7 @@ lu_opener_new (gboolean live, gsize budget)
 
   self->is_live = live;
   self->images = lu_image_cache_new (budget);
-  self->budget = lu_read_budget_new ();
+  self->budget = lu_read_budget_new (lu_machine_slowness ());
   return self;
 }
 

@@ -15,6 +15,7 @@
 #define PROCESS_SHARE 8
 #define USER_SHARE    4
 #define TOTAL_SHARE   2
+/* An account holds what it gets in so many ns on a machine that is not slow. */
 #define FULL_AFTER_NS G_GUINT64_CONSTANT (2000000000)
 /* With this many accounts, drop those that are full. */
 #define MANY_ACCOUNTS 1024
@@ -24,14 +25,15 @@
 typedef struct
 {
   guint share;
-  gint64 left; /* ns */
-  guint64 at;  /* as now(): left was that much */
+  gint64 full, left; /* ns: at most; now */
+  guint64 at;        /* as now(): left was that much */
 } Account;
 
 struct _LuReadBudget
 {
   Account total;
   GHashTable *users, *processes; /* id -> Account */
+  guint64 full_after;            /* ns of time, in which an account fills up */
   guint64 asked, waited, latest; /* ns: monotonic; waited for a CPU until then; the latest now() */
 };
 
@@ -63,10 +65,9 @@ now (LuReadBudget *self)
 static void
 fill (Account *self, guint64 time)
 {
-  gint64 full = (gint64) (FULL_AFTER_NS / self->share);
   gint64 more = (gint64) (MIN (time - self->at, 100 * FULL_AFTER_NS) / self->share);
 
-  self->left = MIN (self->left + more, full);
+  self->left = MIN (self->left + more, self->full);
   self->at = time;
 }
 
@@ -76,25 +77,39 @@ is_full (gpointer key, gpointer value, gpointer time)
   Account *self = value;
 
   fill (self, *(const guint64 *) time);
-  return self->left == (gint64) (FULL_AFTER_NS / self->share);
+  return self->left == self->full;
+}
+
+static Account
+full_account (const LuReadBudget *self, guint share, guint64 time)
+{
+  gint64 full = (gint64) (self->full_after / share);
+
+  return (Account){ .share = share, .full = full, .left = full, .at = time };
 }
 
 /* Returns the account, filled up. */
 static Account *
-find (GHashTable *accounts, guint id, guint share, guint64 time)
+find (const LuReadBudget *self, GHashTable *accounts, guint id, guint share, guint64 time)
 {
-  Account *self = g_hash_table_lookup (accounts, GUINT_TO_POINTER (id));
+  Account *account = g_hash_table_lookup (accounts, GUINT_TO_POINTER (id));
 
-  if (self == NULL)
+  if (account == NULL)
     {
       if (g_hash_table_size (accounts) >= MANY_ACCOUNTS)
         g_hash_table_foreach_remove (accounts, is_full, &time);
-      self = g_new (Account, 1);
-      *self = (Account){ .share = share, .left = (gint64) (FULL_AFTER_NS / share), .at = time };
-      g_hash_table_insert (accounts, GUINT_TO_POINTER (id), self);
+      account = g_new (Account, 1);
+      *account = full_account (self, share, time);
+      g_hash_table_insert (accounts, GUINT_TO_POINTER (id), account);
     }
-  fill (self, time);
-  return self;
+  fill (account, time);
+  return account;
+}
+
+static Account *
+find_process (LuReadBudget *self, gint32 pid, guint64 time)
+{
+  return find (self, self->processes, (guint) pid, PROCESS_SHARE, time);
 }
 
 /* All processes that have ended share an account. */
@@ -105,16 +120,17 @@ find_user (LuReadBudget *self, gint32 pid, guint64 time)
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d", pid);
-  return find (self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32, USER_SHARE, time);
+  return find (self, self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32, USER_SHARE,
+               time);
 }
 
 LuReadBudget *
-lu_read_budget_new (void)
+lu_read_budget_new (guint slowness)
 {
   LuReadBudget *self = g_new0 (LuReadBudget, 1);
 
-  self->total = (Account){ .share = TOTAL_SHARE };
-  fill (&self->total, now (self));
+  self->full_after = slowness * FULL_AFTER_NS;
+  self->total = full_account (self, TOTAL_SHARE, now (self));
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return self;
@@ -138,7 +154,7 @@ lu_read_budget_has (LuReadBudget *self, gint32 pid)
   if (pid <= 0)
     return TRUE;
   fill (&self->total, time);
-  return self->total.left > 0 && find (self->processes, (guint) pid, PROCESS_SHARE, time)->left > 0
+  return self->total.left > 0 && find_process (self, pid, time)->left > 0
          && find_user (self, pid, time)->left > 0;
 }
 
@@ -150,6 +166,6 @@ lu_read_budget_charge (LuReadBudget *self, gint32 pid, guint64 ns)
   if (pid <= 0)
     return;
   self->total.left -= (gint64) ns;
-  find (self->processes, (guint) pid, PROCESS_SHARE, time)->left -= (gint64) ns;
+  find_process (self, pid, time)->left -= (gint64) ns;
   find_user (self, pid, time)->left -= (gint64) ns;
 }

@@ -6,6 +6,7 @@
 #include "module/read-budget.h"
 
 #include "base/clock.h"
+#include "base/speed.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -41,7 +42,7 @@ stop_process (pid_t pid)
 static void
 test_process (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
   pid_t other = start_process (getuid ());
 
   g_assert_true (lu_read_budget_has (budget, getpid ()));
@@ -57,7 +58,7 @@ test_process (void)
 static void
 test_user (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
   pid_t processes[3];
 
   if (getuid () != 0)
@@ -80,7 +81,7 @@ test_user (void)
 static void
 test_total (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
 
   lu_read_budget_charge (budget, GONE_PID, 2 * SECOND_NS);
   g_assert_false (lu_read_budget_has (budget, getpid ()));
@@ -89,12 +90,41 @@ test_total (void)
 static void
 test_filling (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
 
   lu_read_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 100);
   g_assert_false (lu_read_budget_has (budget, getpid ()));
   g_usleep (200000); /* an eighth of it is more than is missing */
   g_assert_true (lu_read_budget_has (budget, getpid ()));
+}
+
+/* The files of a program take longer on a slow machine; accounts fill up as slowly as elsewhere. */
+static void
+test_slow_machine (void)
+{
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (4);
+  pid_t other = start_process (getuid ());
+
+  lu_read_budget_charge (budget, getpid (), SECOND_NS * 9 / 10);
+  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  lu_read_budget_charge (budget, getpid (), SECOND_NS * 2 / 10);
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  g_usleep (200000); /* an eighth of it is less than is missing */
+  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  g_assert_true (lu_read_budget_has (budget, other));
+  lu_read_budget_charge (budget, other, SECOND_NS * 99 / 100); /* their user has no more */
+  g_assert_false (lu_read_budget_has (budget, other));
+  stop_process (other);
+}
+
+static void
+test_slowness (void)
+{
+  guint slowness = lu_machine_slowness ();
+
+  g_assert_cmpuint (slowness, >=, 1);
+  g_assert_cmpuint (slowness, <=, LU_SLOWNESS_MAX);
+  g_assert_cmpuint (lu_machine_slowness (), ==, slowness);
 }
 
 /* Returns a process that uses the CPU that we use. */
@@ -115,7 +145,7 @@ start_neighbour (void)
 static void
 test_busy_machine (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new ();
+  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
   guint64 end = lu_monotonic_ns () + SECOND_NS * 12 / 10;
   pid_t neighbours[4];
   cpu_set_t all, one;
@@ -151,5 +181,7 @@ main (int argc, char **argv)
   g_test_add_func ("/read-budget/total", test_total);
   g_test_add_func ("/read-budget/filling", test_filling);
   g_test_add_func ("/read-budget/busy-machine", test_busy_machine);
+  g_test_add_func ("/read-budget/slow-machine", test_slow_machine);
+  g_test_add_func ("/read-budget/slowness", test_slowness);
   return g_test_run ();
 }

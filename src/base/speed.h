@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
+
+/* speed.h - how slow this machine is, for limits on work that are counted in CPU time.
+ *
+ * Such a limit is meant to allow some work, like reading the files of a program that starts. A
+ * small or an emulated machine needs ten times as long for that. */
+
+#pragma once
+
+#include <glib.h>
+
+#define LU_SLOWNESS_MAX 16
+
+/* Returns how many times as long as on a usual server this machine needs for the same work, from 1
+ * to LU_SLOWNESS_MAX. Measured at the first call, in less than a millisecond (on a slow machine
+ * ten); other processes that use the CPUs do not count. Any thread. */
+guint lu_machine_slowness (void);
