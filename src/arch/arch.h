@@ -78,6 +78,8 @@ typedef struct
   /* Optional: completes the rule of runtime.asyncPreempt (elf/go-stacks.h), whose caller a handler
    * has interrupted, if the handler pushes more than a return address. */
   void (*complete_go_preempt) (struct lu_rule *rule);
+  /* The bytes that it pushes then; the lowest word is the link register. */
+  guint8 go_preempt_bytes;
   /* Files with an interpreter are recognized (src/interp). */
   gboolean has_interpreters;
   /* Optional: returns the .debug_frame, owned by the caller, of a vDSO that has no CFI; NULL: the

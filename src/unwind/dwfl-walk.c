@@ -139,7 +139,7 @@ set_saved_registers (Dwfl_Thread *thread, const Walk *walk)
   const LuArch *arch = walk->arch;
 
   for (guint bit = 0; bit < arch->n_registers; bit++)
-    if (arch->dwarf_numbers[bit] >= 0
+    if (arch->dwarf_numbers[bit] >= 0 && (walk->saved_bits >> bit & 1) != 0
         && !dwfl_thread_state_registers (thread, arch->dwarf_numbers[bit], 1,
                                          (const Dwarf_Word[]){ walk->saved[bit] }))
       return false;
@@ -263,7 +263,7 @@ push_frame (Walk *walk, guint64 pc)
 /* Returns whether a Go stack ends here, or goes on in a way that libdwfl does not know, which CFI
  * does not say; see elf/go-stacks.h. */
 static gboolean
-is_end_of_go_stack (const Walk *walk, LuStatus *status)
+is_end_of_go_stack (Walk *walk, LuStatus *status)
 {
   LuImage *image = lu_module_image (walk->mapping->module);
   LuGoFunctionKind kind = LU_GO_ORDINARY;
@@ -272,8 +272,9 @@ is_end_of_go_stack (const Walk *walk, LuStatus *status)
     kind = lu_image_go_function_kind (image, walk->lookup - walk->mapping->bias);
   if (lu_go_stack_ends (kind, !walk->is_exact, status))
     return TRUE;
+  walk->is_preempting = kind == LU_GO_PREEMPT;
   *status = LU_STATUS_UNSUPPORTED_RULE;
-  return kind == LU_GO_PREEMPT || (kind == LU_GO_RESTORER && !walk->is_exact);
+  return kind == LU_GO_RESTORER && !walk->is_exact;
 }
 
 /* Returns why the bytes at this address are not in the copy. */
@@ -588,6 +589,15 @@ read_saved (Walk *walk, guint bit)
   return FALSE;
 }
 
+static int
+begin_with_saved (Walk *walk)
+{
+  walk->saved[walk->arch->perf_pc] &= lu_arch_address_mask (walk->arch);
+  walk->has_lost = FALSE;
+  walk->has_saved = walk->is_to_begin = TRUE;
+  return DWARF_CB_ABORT;
+}
+
 /* Has libdwfl start again with the registers of the interrupted frame. The two that CFI would need
  * come first, as in lu_step(). */
 static int
@@ -600,10 +610,42 @@ go_on_interrupted (Walk *walk)
   for (guint bit = 0; bit < arch->n_registers; bit++)
     if (!read_saved (walk, bit))
       return DWARF_CB_ABORT;
-  walk->saved[arch->perf_pc] &= lu_arch_address_mask (arch);
-  walk->has_lost = FALSE;
-  walk->has_saved = walk->is_to_begin = TRUE;
-  return DWARF_CB_ABORT;
+  walk->saved_bits = G_MAXUINT64;
+  return begin_with_saved (walk);
+}
+
+static void
+save (Walk *walk, guint bit, guint64 value)
+{
+  walk->saved[bit] = value;
+  walk->saved_bits |= G_GUINT64_CONSTANT (1) << bit;
+}
+
+/* Has libdwfl start again with the caller of runtime.asyncPreempt: a handler of Go has put the call
+ * before the instruction that it interrupted, and libdwfl would look for a call before that. With a
+ * link register, that of the interrupted function is on top of what the handler has pushed. */
+static int
+go_on_preempted (Walk *walk, Dwfl_Frame *state, guint64 pc, guint64 last_sp)
+{
+  const LuArch *arch = walk->arch;
+  guint64 link;
+  Dwarf_Word fp;
+
+  if (walk->sp < last_sp) /* CFI does not say where its last instruction jumps to */
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
+  walk->saved_bits = 0;
+  if (arch->has_link_register)
+    {
+      if (!lu_dwfl_walk_read (walk, walk->sp, &link))
+        return finish (walk, explain_address (walk, walk->sp, &walk->stack->stack_needed),
+                       last_pc (walk));
+      save (walk, lu_arch_perf_bit (arch, arch->ra), link);
+    }
+  if (dwfl_frame_reg (state, arch->fp, &fp) == 0)
+    save (walk, lu_arch_perf_bit (arch, arch->fp), fp);
+  save (walk, arch->perf_sp, walk->sp + arch->files.go_preempt_bytes);
+  save (walk, arch->perf_pc, pc);
+  return begin_with_saved (walk);
 }
 
 /* Ends the walk if stacks made by hand begin at this return address. */
@@ -648,6 +690,8 @@ visit_frame (Dwfl_Frame *state, void *data)
 
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
+  if (walk->is_preempting && !walk->has_begun)
+    return go_on_preempted (walk, state, pc, last_sp);
   /* libdwfl would look for the interrupted function in the wrong place. */
   if (is_written_over (walk, last_sp, pc)
       || (walk->is_signal_frame && !walk->has_begun && !walk->arch->cfi_finds_interrupted_stack))
@@ -691,7 +735,7 @@ visit_frame (Dwfl_Frame *state, void *data)
     return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
   if (walk->has_lost_sp)
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
-  walk->is_signal_frame = facts.is_signal_frame;
+  walk->is_signal_frame = facts.is_signal_frame || walk->is_preempting;
   walk->is_landing = facts.is_landing;
   walk->self_saved = facts.self_saved;
   return facts.is_record ? go_on_interrupted (walk) : DWARF_CB_OK;

@@ -40,9 +40,10 @@ typedef struct
   gboolean has_begun;   /* it has, and the next frame is the first one */
   gboolean is_derived;  /* the caller was found by a row that is not from CFI */
 
-  /* The registers of a frame that a signal has interrupted, by their perf bits, from which libdwfl
-   * starts again instead: has_saved. */
+  /* The registers of a frame that was interrupted, by their perf bits, from which libdwfl starts
+   * again instead: has_saved. */
   gboolean has_saved;
+  guint64 saved_bits; /* those that are known */
   guint64 saved[LU_ARCH_MAX_PERF_REGISTERS];
 
   /* The last step by a frame provider: the number of frames before it, and the status that the
@@ -62,8 +63,9 @@ typedef struct
   gboolean is_off_copy;       /* the interrupted stack is not in the copy */
   gboolean is_at_absent_page; /* the walk ended where the copy ended early */
   gboolean is_signal_frame;
-  gboolean is_landing; /* see dwfl-facts.h */
-  guint8 self_saved;   /* see dwfl-facts.h */
+  gboolean is_preempting; /* Go's runtime.asyncPreempt */
+  gboolean is_landing;    /* see dwfl-facts.h */
+  guint8 self_saved;      /* see dwfl-facts.h */
 
   /* Reads since then. The return address is read last, because its DWARF number is the highest. */
   guint n_reads;

@@ -159,5 +159,6 @@ const LuArch lu_arch_aarch64 = {
   .files.has_go_frames = TRUE,
   .files.find_go_switch = lu_aarch64_find_go_switch,
   .files.complete_go_preempt = lu_aarch64_complete_go_preempt,
+  .files.go_preempt_bytes = LU_AARCH64_GO_PUSHED,
   .files.has_interpreters = TRUE,
 };

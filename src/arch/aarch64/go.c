@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define INSTRUCTION 4
-/* Bytes that pushCall() puts between the interrupted stack and a frame of runtime.asyncPreempt. */
-#define PUSHED 16
 
 /* stur x29, [sp, #-8]; sub x29, sp, #8; ldp x29, x30, [sp, #-8]; mov sp, x1; mov sp, x0 */
 #define SAVE_FP    0xf81f83fd
@@ -144,10 +142,10 @@ lu_aarch64_complete_go_preempt (struct lu_rule *rule)
       *rule = (struct lu_rule){ .cfa_kind = LU_CFA_COMPLEX };
       return;
     }
-  rule->cfa_off = depth + PUSHED;
-  rule->ra_off = (gint16) (rule->ra_off - (is_saved ? PUSHED / 8 : 0));
+  rule->cfa_off = depth + LU_AARCH64_GO_PUSHED;
+  rule->ra_off = (gint16) (rule->ra_off - (is_saved ? LU_AARCH64_GO_PUSHED / 8 : 0));
   if (lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA)
-    rule->fp_off = (gint16) (rule->fp_off - PUSHED / 8);
+    rule->fp_off = (gint16) (rule->fp_off - LU_AARCH64_GO_PUSHED / 8);
   rule->bx_off = (gint16) (depth / 8);
   rule->flags |= LU_RULE_SIGFRAME;
 }

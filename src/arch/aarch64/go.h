@@ -11,6 +11,9 @@
 /* The register that holds the current g in Go's code. */
 #define LU_AARCH64_GO_G ARCH_GO_REGISTER
 
+/* Bytes that pushCall() puts between the interrupted stack and a frame of runtime.asyncPreempt. */
+#define LU_AARCH64_GO_PUSHED 16
+
 /* See LuArchFiles and LuArch. */
 gboolean lu_aarch64_find_go_switch (const char *name, const LuArchText *code, LuArchRange *where,
                                     struct lu_rule *rule);
