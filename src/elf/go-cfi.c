@@ -8,8 +8,8 @@
  * since Go 1.21 by a push. Functions in assembly may do otherwise, so there it is unknown. Where a
  * call leaves its return address in a register, that is saved at the lower end of the frame, and
  * the frame pointer below the stack pointer (obj7.go).
- * Functions that write the stack pointer have no entry: their depths do not count from one place.
- */
+ * Functions that write the stack pointer have an entry for their first instruction only: their
+ * depths do not count from one place. */
 
 #include "elf/go-cfi.h"
 
@@ -235,7 +235,9 @@ put_function (Writer *self, const LuGoTable *table, const LuGoTableFunction *fun
   self->pc = function->start;
   self->depth = 0;
   self->fp = FP_SAME;
-  size = put_depths (self, table, function) - function->start;
+  size = (function->flags & LU_GO_FLAG_SP_WRITE) != 0
+             ? MIN (function->end - function->start, self->arch->files.code_unit)
+             : put_depths (self, table, function) - function->start;
   memcpy (self->bytes->data + at + 16, &size, sizeof size);
   if (size > 0)
     end_entry (self, at);
@@ -258,7 +260,7 @@ lu_go_describe (const LuGoTable *table, guint16 machine, LuSyntheticSection *deb
   writer.bytes = g_byte_array_new ();
   put_cie (&writer);
   for (guint i = 0; i < n && writer.bytes->len < MAX_BYTES; i++)
-    if (lu_go_table_function (table, i, &function) && (function.flags & LU_GO_FLAG_SP_WRITE) == 0)
+    if (lu_go_table_function (table, i, &function))
       put_function (&writer, table, &function);
   *debug_frame = (LuSyntheticSection){ .size = writer.bytes->len };
   debug_frame->bytes = g_byte_array_free (writer.bytes, FALSE);

@@ -126,7 +126,11 @@ lu_go_functions_new (const LuGoTable *table, guint16 machine)
           g_array_prepend_val (self, found);
         }
       else if (found.kind != LU_GO_ORDINARY)
-        g_array_append_val (self, found);
+        {
+          if (arch != NULL && (found.kind == LU_GO_SWITCH || found.kind == LU_GO_LEAVE))
+            found.start += arch->files.code_unit; /* at its first instruction it has yet to move */
+          g_array_append_val (self, found);
+        }
     }
   return self;
 }

@@ -49,6 +49,7 @@ test_case (gconstpointer data)
   g_autoptr (LuGoTable) table = go_program_read (file, &input);
   g_autoptr (GArray) found = NULL;
   gboolean is_restorer = a_case->kind == LU_GO_RESTORER;
+  gboolean moves = a_case->kind == LU_GO_SWITCH || a_case->kind == LU_GO_LEAVE;
 
   g_assert_nonnull (table);
   found = lu_go_functions_new (table, EM_X86_64);
@@ -56,6 +57,8 @@ test_case (gconstpointer data)
   g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + (is_restorer ? 0xf : 0x1f)), ==,
                    a_case->kind);
   g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + 0x20), ==, LU_GO_ORDINARY);
+  /* At its first instruction it has not moved yet. */
+  g_assert_true (!moves || lu_go_functions_find (found, GO_TEXT + 0x10) == LU_GO_ORDINARY);
   g_assert_cmpint (lu_go_functions_find (found, GO_TEXT + (is_restorer ? 0x10 : 0xf)), ==,
                    LU_GO_ORDINARY);
 }

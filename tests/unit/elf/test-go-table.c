@@ -150,7 +150,9 @@ static const Rule rules[] = {
   { 0x74, "cfa=rsp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
   { 0x75, "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)" },
   { 0x90, "cfa=rsp+32 rbp=unknown rbx=same ra=*(cfa-8)" },
-  { 0xd0, "nothing known" }, /* it may be on another stack */
+  { 0xc0, "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)" },
+  { 0xc1, "nothing known" }, /* it may be on another stack */
+  { 0xd0, "nothing known" },
   { 0x140, "cfa=rsp+8 rbp=same rbx=same ra=*(cfa-8)" },
 };
 
@@ -167,6 +169,8 @@ static const Rule rules_with_link[] = {
   { 0x74, "cfa=sp+8 x29=*(cfa-16) ra=*(cfa-8)" },
   { 0x75, "cfa=sp+0 x29=same ra=x30" },
   { 0x90, "cfa=sp+24 x29=unknown ra=*(cfa-24)" },
+  { 0xc0, "cfa=sp+0 x29=same ra=x30" },
+  { 0xc4, "nothing known" },
   { 0xd0, "nothing known" },
 };
 
@@ -191,6 +195,7 @@ check_rules (guint16 machine, const Rule *expected, guint n)
       g_assert_cmpstr (text, ==, expected[i].rule);
     }
   g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0x48), ==, LU_GO_TOP);
+  g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0xc0), ==, LU_GO_ORDINARY);
   g_assert_cmpint (lu_image_go_function_kind (image, GO_TEXT + 0xd0), ==, LU_GO_SWITCH);
 }
 
