@@ -170,14 +170,15 @@ def stats_in(log):
     return next((json.loads(line) for line in log.splitlines() if line.startswith("{")), None)
 
 
-def run(kernel, initramfs, directory, time_limit, machine=X86_64, memory=1024):
-    """Boots @kernel in @memory MiB; returns its results as {file name: bytes}.  The console stays in
-    @directory."""
+def run(kernel, initramfs, directory, time_limit, machine=X86_64, memory=1024, only=()):
+    """Boots @kernel in @memory MiB; returns its results as {file name: bytes}, of the cases @only if there are
+    any.  The console stays in @directory."""
     console, results = directory / "console", directory / "results.tar.gz"
     with open(directory / "qemu.log", "wb") as log:
         machine = subprocess.Popen(
             [*machine.qemu, *QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
-             "-append", f"console={machine.console} panic=-1 quiet", "-serial", f"file:{console}",
+             "-append", f"console={machine.console} panic=-1 quiet{only and ' only=' + ','.join(only) or ''}",
+             "-serial", f"file:{console}",
              *machine.results[:-1], f"{machine.results[-1]}{results}", "-m", str(memory)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:

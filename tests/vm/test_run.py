@@ -192,42 +192,78 @@ class Faults(unittest.TestCase):
         self.assertRegex(faults[0], "the capture: ")
 
 
+WHOLE = {"release": b"6.1"}
+
+
 class Patience(unittest.TestCase):
     """Two runs of a kernel, and what is made of them."""
+
+    def setUp(self):
+        self.asked = []
 
     def faults(self, *runs):
         runs = list(runs)
         with redirect_stdout(io.StringIO()), unittest.mock.patch.object(
-                run, "test_kernel", lambda *_: runs.pop(0)):
+                run, "test_kernel", lambda *arguments: (self.asked.append(arguments[-2]), runs.pop(0))[1]):
             faults = run.test_patiently(None, None, None, None, None, float("inf"))
         self.assertEqual(runs, [])
         return faults
 
     def test_no_fault(self):
-        self.assertEqual(self.faults(([], True)), [])
+        self.assertEqual(self.faults(([], WHOLE)), [])
 
     def test_the_second_run_is_good(self):
-        self.assertEqual(self.faults((["fork: few"], True), ([], True)), [])
+        self.assertEqual(self.faults((["fork: few"], WHOLE), ([], WHOLE)), [])
 
     def test_twice(self):
-        self.assertEqual(self.faults((["fork: few"], True), (["fork: wrong"], True)), ["fork: wrong"])
+        self.assertEqual(self.faults((["fork: few"], WHOLE), (["fork: wrong"], WHOLE)), ["fork: wrong"])
 
     def test_each_once(self):
-        self.assertEqual(self.faults((["fork: few"], True), (["chain: few"], True)), [])
+        self.assertEqual(self.faults((["fork: few"], WHOLE), (["chain: few"], WHOLE)), [])
 
     def test_one_of_them_twice(self):
-        self.assertEqual(self.faults((["fork: few"], True), (["chain: few", "fork: few"], True)),
+        self.assertEqual(self.faults((["fork: few"], WHOLE), (["chain: few", "fork: few"], WHOLE)),
                          ["fork: few"])
 
     def test_a_machine_that_broke_down_says_nothing(self):
-        self.assertEqual(self.faults((["panic"], False), (["fork: few"], True), (["fork: few"], True)),
+        self.assertEqual(self.faults((["panic"], None), (["fork: few"], WHOLE), (["fork: few"], WHOLE)),
                          ["fork: few"])
-        self.assertEqual(self.faults((["fork: few"], True), (["panic"], False), ([], True)), [])
+        self.assertEqual(self.faults((["fork: few"], WHOLE), (["panic"], None), ([], WHOLE)), [])
 
     def test_breaking_down_is_never_good(self):
-        self.assertEqual(self.faults(*[(["panic"], False)] * 3), ["panic"])
-        self.assertEqual(self.faults((["fork: few"], True), (["panic"], False), (["panic"], False)),
+        self.assertEqual(self.faults(*[(["panic"], None)] * 3), ["panic"])
+        self.assertEqual(self.faults((["fork: few"], WHOLE), (["panic"], None), (["panic"], None)),
                          ["panic"])
+
+    def test_only_cases_with_faults_run_again(self):
+        self.faults((["fork: few", "bpf: ended with 1"], WHOLE), ([], WHOLE))
+        self.assertEqual(self.asked, [(), ("bpf", "fork")])
+
+    def test_a_fault_of_the_machine_runs_everything_again(self):
+        self.faults((["fork: few", "nothing was walked in the kernel"], WHOLE), ([], WHOLE))
+        self.assertEqual(self.asked, [(), ()])
+        self.asked = []
+        self.faults((["panic"], None), ([], WHOLE))
+        self.assertEqual(self.asked, [(), ()])
+
+    def test_results_of_both_runs(self):
+        """Cases that ran again have only the new results, and no others are judged."""
+        earlier = {"release": b"6.1", "version": b"", "fork.status": b"1", "fork.log": b"old", "chain.status": b"0",
+                   "bpf.status": b"0", "bpf.tap": b"ok"}
+        seen = {}
+        with tempfile.TemporaryDirectory() as directory, redirect_stdout(io.StringIO()), \
+                unittest.mock.patch.object(run, "faults_of", lambda results, *rest: seen.update(results) or [rest[-1]]), \
+                unittest.mock.patch.object(run.guest, "run", lambda *_, only: {"release": b"6.1", "fork.status": b"0"}):
+            faults, results = run.test_kernel(None, None, None, Path(directory), None, ("fork",), earlier)
+        self.assertEqual(faults, [("fork",)])
+        self.assertEqual(results, {**{name: data for name, data in earlier.items() if name != "fork.log"},
+                                   "fork.status": b"0"})
+        self.assertEqual(seen, results)
+
+    def test_no_result_of_a_case_that_ran_again(self):
+        with redirect_stdout(io.StringIO()):
+            faults = list(run.faults_of({"release": b"6.1", "version": b""}, None, None, ("bpf", "fork")))
+        self.assertEqual(faults, ["fork: the recorder ended with none", "bpf: ended with none"])
 
 
 if __name__ == "__main__":
