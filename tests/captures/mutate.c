@@ -14,6 +14,8 @@
 
 #include "unwind/unwinder.h"
 
+#include "../tries.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +210,7 @@ test_capture (const char *directory, const char *name, guint seed, guint rounds,
 int
 main (int argc, char **argv)
 {
-  guint rounds = 300, seed = 1, number = 0, n_failed = 0;
+  guint rounds = TEST_TRIES (300, 100), seed = 1, number = 0, n_failed = 0;
   g_autoptr (GDir) dir = NULL;
   const char *name;
   int i = 1;

@@ -12,6 +12,8 @@
 
 #include "../directory.h"
 
+#include "../../tries.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -24,6 +26,11 @@
 #include <unistd.h>
 
 #define NOBODY 65534
+/* Bytes between places where a file is cut, a multiple of 64; bits between those that are changed,
+ * primes. */
+#define CUT_STEP   TEST_TRIES (64, 448)
+#define FLIP_STEP  TEST_TRIES (1009, 7001)
+#define FORGE_STEP TEST_TRIES (499, 3499)
 
 typedef struct
 {
@@ -307,7 +314,7 @@ test_cut_off (Fixture *self, gconstpointer data)
   gsize size;
   g_autofree guint8 *bytes = read_stored (self, &size);
 
-  for (gsize cut = 0; cut < size; cut += cut + 65 < size ? 64 : 1)
+  for (gsize cut = 0; cut < size; cut += cut + CUT_STEP + 1 < size ? CUT_STEP : 1)
     {
       write_stored (self, bytes, cut);
       assert_result (self, cut < sizeof (LuStoreHeader) ? LU_STORE_SIZE : LU_STORE_DAMAGED);
@@ -380,7 +387,7 @@ test_flipped (Fixture *self, gconstpointer data)
   g_autofree guint8 *bytes = read_stored (self, &size);
   const guint8 *digest = lu_image_digest (self->image, &digest_size);
 
-  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : 1009)
+  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : FLIP_STEP)
     {
       guint8 *changed = g_memdup2 (bytes, size);
       LuStoreResult result;
@@ -400,7 +407,7 @@ test_forged (Fixture *self, gconstpointer data)
   g_autofree guint8 *bytes = read_stored (self, &size);
   const guint8 *digest = lu_image_digest (self->image, &digest_size);
 
-  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : 499)
+  for (gsize bit = 0; bit < 8 * size; bit += bit < 8 * sizeof (LuStoreHeader) ? 1 : FORGE_STEP)
     {
       guint8 *changed = g_memdup2 (bytes, size);
       g_autoptr (LuTable) table = NULL;

@@ -14,10 +14,12 @@
 
 #include "tracee.h"
 
+#include "../../tries.h"
+
 #include <linux/perf_event.h>
 #include <string.h>
 
-#define N_RANDOM 20000
+#define N_RANDOM TEST_TRIES (20000, 4000)
 #define WORD_IP  8
 #define WORD_SP  7
 #define WORD_FP  6
