@@ -446,9 +446,10 @@ has_link (const Walk *walk, guint64 *link)
     return FALSE;
   if (walk->stack->n_frames == 1)
     return lu_arch_read_dwarf (arch, &walk->sample->regs, arch->ra, link);
-  if (walk->has_saved)
-    *link = walk->saved[lu_arch_perf_bit (arch, arch->ra)];
-  return walk->has_saved;
+  if (!walk->has_saved || (walk->saved_bits >> lu_arch_perf_bit (arch, arch->ra) & 1) == 0)
+    return FALSE;
+  *link = walk->saved[lu_arch_perf_bit (arch, arch->ra)];
+  return TRUE;
 }
 
 gboolean
@@ -623,7 +624,8 @@ save (Walk *walk, guint bit, guint64 value)
 
 /* Has libdwfl start again with the caller of runtime.asyncPreempt: a handler of Go has put the call
  * before the instruction that it interrupted, and libdwfl would look for a call before that. With a
- * link register, that of the interrupted function is on top of what the handler has pushed. */
+ * link register, that of the interrupted function is on top of what the handler has pushed; most
+ * functions do not need it, so the frame is there without it, too. */
 static int
 go_on_preempted (Walk *walk, Dwfl_Frame *state, guint64 pc, guint64 last_sp)
 {
@@ -634,13 +636,8 @@ go_on_preempted (Walk *walk, Dwfl_Frame *state, guint64 pc, guint64 last_sp)
   if (walk->sp < last_sp) /* CFI does not say where its last instruction jumps to */
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
   walk->saved_bits = 0;
-  if (arch->has_link_register)
-    {
-      if (!lu_dwfl_walk_read (walk, walk->sp, &link))
-        return finish (walk, explain_address (walk, walk->sp, &walk->stack->stack_needed),
-                       last_pc (walk));
-      save (walk, lu_arch_perf_bit (arch, arch->ra), link);
-    }
+  if (arch->has_link_register && lu_dwfl_walk_read (walk, walk->sp, &link))
+    save (walk, lu_arch_perf_bit (arch, arch->ra), link);
   if (dwfl_frame_reg (state, arch->fp, &fp) == 0)
     save (walk, lu_arch_perf_bit (arch, arch->fp), fp);
   save (walk, arch->perf_sp, walk->sp + arch->files.go_preempt_bytes);
