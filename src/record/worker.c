@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/copy-file.h"
+#include "base/speed.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
 #include "module/opener.h"
@@ -19,11 +20,12 @@
 
 /* Bytes of images that no module uses any more. */
 #define IMAGE_BUDGET (4u << 20)
-/* Unwinding may take this much of each second; further samples end as "over budget". Hostile
- * programs can make samples that only libdwfl unwinds, slowly, and files have to be opened as well.
- */
+/* Unwinding may take one ns in so many; further samples end as "over budget". Hostile programs can
+ * make samples that only libdwfl unwinds, slowly, and files have to be opened as well. It is
+ * counted for a second, or on a slow machine for several: a program that starts makes as many
+ * samples at once there. */
 #define BUDGET_SECOND_NS G_GUINT64_CONSTANT (1000000000)
-#define UNWIND_BUDGET_NS (BUDGET_SECOND_NS / 2)
+#define UNWIND_SHARE     2
 /* The writer is woken for this many bytes of answers, or when there is nothing more to do. */
 #define ANSWER_BATCH_BYTES (256u << 10)
 /* How often free memory is given back; a burst of processes leaves holes in the heap. */
@@ -54,6 +56,7 @@ struct _LuWorker
   LuStack *bpf_unwound; /* for comparing engines; NULL until the first is compared */
   LuFrame kernel[LU_CALLCHAIN_MAX_KERNEL_FRAMES];
   guint32 n_kernel;
+  guint64 budget_period;           /* ns, for which the budget is counted */
   guint64 budget_start, unwind_ns; /* ns: unwinding took this much since then */
   guint64 last_trim;
   LuWaitingFiles *waiting;
@@ -205,12 +208,13 @@ is_in_budget (LuWorker *self)
 
   if (is_too_late (self))
     return FALSE;
-  if (now - self->budget_start >= BUDGET_SECOND_NS)
+  if (now - self->budget_start >= self->budget_period)
     {
       self->budget_start = now;
       self->unwind_ns = 0;
     }
-  return !self->live || !self->unwinder->ops->walks_in_drain || self->unwind_ns < UNWIND_BUDGET_NS;
+  return !self->live || !self->unwinder->ops->walks_in_drain
+         || self->unwind_ns < self->budget_period / UNWIND_SHARE;
 }
 
 static void
@@ -476,6 +480,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
   self->input = options->input;
   self->output = options->output;
   self->live = options->live;
+  self->budget_period = lu_machine_slowness () * BUDGET_SECOND_NS;
   init_end (self);
   self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (options->live, IMAGE_BUDGET);
