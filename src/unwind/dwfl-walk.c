@@ -260,21 +260,14 @@ push_frame (Walk *walk, guint64 pc)
   return TRUE;
 }
 
-/* Returns whether a Go stack ends here, or goes on in a way that libdwfl does not know, which CFI
- * does not say; see elf/go-stacks.h. */
-static gboolean
-is_end_of_go_stack (Walk *walk, LuStatus *status)
+/* Returns what CFI does not say of the last frame's function; see elf/go-stacks.h. */
+static LuGoFunctionKind
+go_kind (const Walk *walk)
 {
   LuImage *image = lu_module_image (walk->mapping->module);
-  LuGoFunctionKind kind = LU_GO_ORDINARY;
 
-  if (image != NULL)
-    kind = lu_image_go_function_kind (image, walk->lookup - walk->mapping->bias);
-  if (lu_go_stack_ends (kind, !walk->is_exact, status))
-    return TRUE;
-  walk->is_preempting = kind == LU_GO_PREEMPT;
-  *status = LU_STATUS_UNSUPPORTED_RULE;
-  return kind == LU_GO_RESTORER && !walk->is_exact;
+  return image != NULL ? lu_image_go_function_kind (image, walk->lookup - walk->mapping->bias)
+                       : LU_GO_ORDINARY;
 }
 
 /* Returns why the bytes at this address are not in the copy. */
@@ -615,6 +608,37 @@ go_on_interrupted (Walk *walk)
   return begin_with_saved (walk);
 }
 
+/* Goes on from the function that handlers of Go return to, above which is the kernel's frame. Its
+ * address has no call before it. */
+static int
+go_on_from_restorer (Walk *walk)
+{
+  LuStack *stack = walk->stack;
+
+  if (walk->arch->kernel_frame == NULL)
+    return finish (walk, LU_STATUS_UNSUPPORTED_RULE, last_pc (walk));
+  stack->frames[stack->n_frames - 1].flags &= ~LU_FRAME_RETURN_ADDRESS;
+  walk->is_signal_frame = TRUE;
+  return go_on_interrupted (walk);
+}
+
+/* Applies what the last frame's Go function says about its caller. TRUE: libdwfl cannot go on. */
+static gboolean
+apply_go (Walk *walk, guint64 pc)
+{
+  LuGoFunctionKind kind = go_kind (walk);
+  LuStatus status;
+
+  walk->is_preempting = kind == LU_GO_PREEMPT;
+  if (lu_go_stack_ends (kind, !walk->is_exact, &status))
+    finish (walk, status, pc);
+  else if (kind == LU_GO_RESTORER && !walk->is_exact)
+    go_on_from_restorer (walk);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 static void
 save (Walk *walk, guint bit, guint64 value)
 {
@@ -710,8 +734,8 @@ visit_frame (Dwfl_Frame *state, void *data)
   if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && lu_thread_cpu_ns () > walk->deadline)
     return finish (walk, LU_STATUS_OVER_BUDGET, pc);
 
-  if (is_end_of_go_stack (walk, &status))
-    return finish (walk, status, pc);
+  if (apply_go (walk, pc))
+    return DWARF_CB_ABORT;
 
   status = walk->mapping->status == LU_STATUS_COMPLETE ? hold_cfi (walk, walk->mapping)
                                                        : LU_STATUS_COMPLETE;

@@ -133,8 +133,8 @@ def landing_pad(about, options, needs=()):
                 seen=[(before, 50), (after, 250)])
 
 
-def go_signals(about, options, restorer="runtime.sigreturn", above=("sends", "a", "main", *START)):
-    handled = ["hot", "handler", restorer, *above]
+def go_signals(about, options):
+    handled = ["hot", "handler", "runtime.sigreturn", "sends", "a", "main", *START]
     preempted = ["hot", "runtime.asyncPreempt", "interrupted", "a", "main", *START]
     return Case(about, ["@go-signals"], [handled, preempted], options=options,
                 seen=[(handled, 100), (preempted, 100)])
@@ -242,8 +242,7 @@ CASES = {
                                 seen=[(HANDLER + INTERRUPTED, 400)]),
     "go-signals": go_signals("a signal handler and a preempted function as Go has them", []),
     "go-signals-table": go_signals("the same, in user space", TABLE),
-    "go-signals-dwfl": go_signals("the same, by libdwfl, to which the kernel's frame is not known",
-                                  ["--engine", "dwfl"], "ANY", ["[rule not supported]"]),
+    "go-signals-dwfl": go_signals("the same, by libdwfl", ["--engine", "dwfl"]),
     "go-sched": go_switch("a goroutine whose g.sched is known", "sched", "runtime.systemstack",
                           True),
     "go-slots": go_switch("one that has called C", "slots", "runtime.asmcgocall", True),
