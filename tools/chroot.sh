@@ -95,6 +95,7 @@ chroot_create ()
 # chroot_run DIR COMMAND…: runs it as root inside, in a mount namespace of its own, with a clean
 # environment (no HOME). VAR=VALUE words may come before COMMAND. Standard input is empty. With
 # chroot_alone=1 in the environment it gets a PID namespace too, and all it started ends with it.
+# $chroot_shared is a directory of the machine that is there under the same name.
 # With chroot_plain=1 its root is no mount of its own: who reads mountinfo inside finds the same paths.
 chroot_run ()
 {
@@ -105,6 +106,7 @@ chroot_run ()
     dir=$1; shift
     # The root must be a mount point, or nothing inside can make a mount namespace.
     [ -n "${chroot_plain:-}" ] || mount --bind "$dir" "$dir"
+    [ -z "${chroot_shared:-}" ] || { mkdir -p "$dir$chroot_shared"; mount --bind "$chroot_shared" "$dir$chroot_shared"; }
     mount -t proc -o nosuid,nodev,noexec proc "$dir/proc"
     mount --bind /sys "$dir/sys"
     mount -o remount,bind,ro "$dir/sys"
