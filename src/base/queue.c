@@ -49,7 +49,6 @@ struct _LuQueue
   atomic_uint sleeping;            /* futex; 1: the consumer waits until it is set to 0 */
   atomic_bool poked;
   atomic_bool closed;
-  atomic_bool has_dropped;
 };
 
 static gsize
@@ -267,28 +266,12 @@ lu_queue_wait (LuQueue *self, int timeout_ms)
   atomic_store (&self->poked, false);
 }
 
-void
-lu_queue_note_drop (LuQueue *self)
-{
-  atomic_store_explicit (&self->has_dropped, true, memory_order_relaxed);
-}
-
-void
-lu_queue_note_progress (LuQueue *self)
-{
-  guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
-
-  if (atomic_load_explicit (&self->head, memory_order_relaxed) - tail <= self->capacity / 4)
-    atomic_store_explicit (&self->has_dropped, false, memory_order_relaxed);
-}
-
 gboolean
 lu_queue_is_behind (LuQueue *self)
 {
   guint64 tail = atomic_load_explicit (&self->tail, memory_order_relaxed);
 
-  return atomic_load_explicit (&self->has_dropped, memory_order_relaxed)
-         || atomic_load_explicit (&self->head, memory_order_relaxed) - tail > self->capacity / 2;
+  return atomic_load_explicit (&self->head, memory_order_relaxed) - tail > self->capacity / 2;
 }
 
 gsize

@@ -45,14 +45,8 @@ gboolean lu_queue_is_finished (LuQueue *self);
  * passed (-1: for ever); may return early. */
 void lu_queue_wait (LuQueue *self, int timeout_ms);
 
-/* Producer. Says that a message was dropped for lack of room. */
-void lu_queue_note_drop (LuQueue *self);
-/* Consumer, before each message. Forgets the drops if no more than a quarter of the queue is in
- * use.
- */
-void lu_queue_note_progress (LuQueue *self);
-/* Consumer. Returns whether messages were dropped and the consumer has not caught up since, or will
- * be if it waits: more than half of the queue is in use. */
+/* Any thread. Returns whether more than half of the queue is in use, as a snapshot: messages will
+ * be dropped if the consumer waits. */
 gboolean lu_queue_is_behind (LuQueue *self);
 
 /* Producer. Returns the bytes of messages that are not released yet, as a snapshot. */

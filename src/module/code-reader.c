@@ -24,8 +24,7 @@
 #define MAX_REFILLS      3
 /* Smaller CFI is read even if the process has used up its time; the limits above are enough. */
 #define SMALL_CFI_BYTES (512u << 10)
-/* How long a sample waits at a time for rows of its code, and in a replay in all. */
-#define WAIT_MS        5
+/* How long a replay waits for rows of code. */
 #define REPLAY_WAIT_MS 60000
 
 typedef struct
@@ -43,7 +42,7 @@ struct _LuCodeReader
   gint64 second; /* second of the monotonic clock that the counts are for; 0: none yet */
   guint n_reads_left, n_opens;
   gboolean is_limited;
-  LuQueue *queue; /* borrowed: what else is to be done; NULL: nothing */
+  LuAwaitedRows *awaited; /* borrowed; NULL: nobody asks */
   LuReadBudget *budget;
 };
 
@@ -66,9 +65,15 @@ lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited)
 }
 
 void
-lu_code_reader_set_queue (LuCodeReader *self, LuQueue *queue)
+lu_code_reader_set_awaited (LuCodeReader *self, LuAwaitedRows *awaited)
 {
-  self->queue = queue;
+  self->awaited = awaited;
+}
+
+gboolean
+lu_code_reader_awaits (const LuCodeReader *self)
+{
+  return self->awaited != NULL && self->awaited->slot != NULL;
 }
 
 void
@@ -178,26 +183,18 @@ lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns)
     lu_read_budget_charge (self->budget, pid, ns);
 }
 
-/* Waits for the rows around an address. The time counts as if it were spent on reading. Other
- * samples are not dropped for one that waits. A replay waits for all rows, so that it ends the same
- * each time. */
+/* Asks for the rows around an address, and notes them if they have yet to come. A replay waits for
+ * all rows, so that it ends the same each time. */
 static gboolean
-wait_filled (LuCodeReader *self, LuTableSlot *slot, guint64 address, gint32 pid)
+await_filled (LuCodeReader *self, LuTableSlot *slot, guint64 address)
 {
-  gboolean is_done = FALSE;
-
   if (!self->is_limited)
     return lu_table_slot_wait_filled (slot, LU_ALL_ROWS, REPLAY_WAIT_MS);
-  lu_table_slot_ask_rows (slot, address);
-  while (!is_done && lu_read_budget_has (self->budget, pid)
-         && (self->queue == NULL || !lu_queue_is_behind (self->queue)))
-    {
-      guint64 begin = lu_monotonic_ns ();
-
-      is_done = lu_table_slot_wait_filled (slot, address, WAIT_MS);
-      lu_read_budget_charge (self->budget, pid, lu_monotonic_ns () - begin);
-    }
-  return is_done;
+  if (lu_table_slot_wait_filled (slot, address, 0))
+    return TRUE;
+  if (self->awaited != NULL && self->awaited->slot == NULL)
+    *self->awaited = (LuAwaitedRows){ .slot = slot, .address = address };
+  return FALSE;
 }
 
 gboolean
@@ -210,7 +207,7 @@ lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped, guin
     return FALSE;
   if (lu_table_slot_may_fill_gaps (slot) && (file = find_file (self, mapped)) != NULL)
     lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
-  return lu_table_slot_is_filling (slot) && wait_filled (self, slot, address, mapped->pid);
+  return lu_table_slot_is_filling (slot) && await_filled (self, slot, address);
 }
 
 static void

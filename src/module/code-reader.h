@@ -10,7 +10,6 @@
 
 #pragma once
 
-#include "base/queue.h"
 #include "module/module.h"
 
 typedef struct _LuCodeReader LuCodeReader;
@@ -25,9 +24,18 @@ typedef enum
 LuCodeReader *lu_code_reader_new (void);
 /* Without limits, nothing is over budget but CFI that does not fit into memory. */
 void lu_code_reader_set_limited (LuCodeReader *self, gboolean is_limited);
-/* Nothing is waited for while the reader's thread is behind with this queue (lu_queue_is_behind()),
- * whose consumer it is. Borrowed; NULL: none. */
-void lu_code_reader_set_queue (LuCodeReader *self, LuQueue *queue);
+/* Rows that are being made, and that a walk needs. */
+typedef struct
+{
+  LuTableSlot *slot; /* borrowed from the module; NULL: none are needed */
+  guint64 address;   /* of ELF */
+} LuAwaitedRows;
+
+/* Has the first rows noted that a walk needs and that have yet to come, so that it can be made
+ * again when they are there. Borrowed, and empty; NULL: walks go on without them. */
+void lu_code_reader_set_awaited (LuCodeReader *self, LuAwaitedRows *awaited);
+/* Returns whether rows were noted. */
+gboolean lu_code_reader_awaits (const LuCodeReader *self);
 void lu_code_reader_free (LuCodeReader *self);
 
 /* A module as a process has it mapped. */
@@ -47,8 +55,9 @@ gboolean lu_code_reader_may_work (LuCodeReader *self, gint32 pid);
 /* Charges the process for the work, in ns of CPU time. */
 void lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns);
 
-/* Asks for rows for the code of a module that no CFI covers, first around an ELF address, and waits
- * for these as long as the process has time. Returns whether there may be new ones. */
+/* Asks for rows for the code of a module that no CFI covers, first around an ELF address. Returns
+ * whether there may be new ones; if these have yet to come, they are noted. Without limits, waits
+ * for all of them instead. */
 gboolean lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped,
                                    guint64 address);
 

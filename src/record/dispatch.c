@@ -240,7 +240,6 @@ send_to_worker (LuDispatch *self, gsize size)
 static void
 note_refused (LuDispatch *self)
 {
-  lu_queue_note_drop (self->to_worker);
   lu_count (&self->counters, LU_COUNTER_REFUSED_BY_WORKER);
 }
 

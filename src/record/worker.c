@@ -11,6 +11,7 @@
 #include "base/speed.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
+#include "held-answers.h"
 #include "module/opener.h"
 #include "process-reader.h"
 #include "waiting-files.h"
@@ -32,6 +33,13 @@
 #define TRIM_NS (30 * BUDGET_SECOND_NS)
 /* How often waiting files are tried again. */
 #define RETRY_MS 50
+/* How long a sample waits for rows of its code, how often it is looked whether they are there, and
+ * how much time that may take before other requests have their turn. */
+#define HELD_NS (2 * BUDGET_SECOND_NS)
+#define HELD_MS 3
+#define TURN_NS (BUDGET_SECOND_NS / 200)
+/* Samples wait until so long before the end, which leaves time to unwind them. */
+#define HELD_END_US (250 * 1000)
 /* lu_worker_join() checks this often whether the worker still makes progress. */
 #define JOIN_INTERVAL_NS (20 * 1000 * 1000)
 /* A request that is this much too late at the end hangs. */
@@ -40,18 +48,21 @@
 struct _LuWorker
 {
   LuUnwinder *unwinder; /* owned */
-  LuQueue *input, *output;
+  LuQueue *input, *output, *places;
   LuOpener *opener;
   LuProcessReader *reader;
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
+  LuCopySize *copy_size;    /* borrowed; NULL: nobody asks */
   gboolean live;
   GThread *thread;
-  pthread_mutex_t mutex; /* protects the next four, and both queues while an answer is given */
+  pthread_mutex_t mutex; /* protects the next six, and both queues while an answer is given */
   pthread_cond_t end;
   gboolean has_ended;
   gboolean is_left_behind; /* another thread gives the answers */
-  gboolean is_busy; /* with work that may take long: not idle, and not waiting for the writer */
-  atomic_llong deadline; /* us, monotonic: end without unwinding and opening; 0: none */
+  gboolean is_busy;    /* with work that may take long: not idle, and not waiting for the writer */
+  LuHeldAnswers *held; /* only the thread changes it, until it is left behind */
+  const LuMessage *current; /* the message that it works on; NULL: none */
+  atomic_llong deadline;    /* us, monotonic: end without unwinding and opening; 0: none */
   LuStack *stack;
   LuStack *bpf_unwound; /* for comparing engines; NULL until the first is compared */
   LuFrame kernel[LU_CALLCHAIN_MAX_KERNEL_FRAMES];
@@ -60,7 +71,10 @@ struct _LuWorker
   guint64 budget_start, unwind_ns; /* ns: unwinding took this much since then */
   guint64 last_trim;
   LuWaitingFiles *waiting;
-  guint64 last_try;
+  guint64 last_try, last_look;
+  gboolean may_wait;     /* the sample that is unwound */
+  LuAwaitedRows awaited; /* that it needs */
+  LuHeldAnswer *settled; /* its place, if it has waited */
 };
 
 static gpointer
@@ -76,13 +90,30 @@ reserve_patiently (LuWorker *self, gsize size)
   return message;
 }
 
+/* Returns room for an answer: in the queue, or behind others that are held back. */
+static gpointer
+begin_answer (LuWorker *self, gsize size)
+{
+  if (self->settled != NULL)
+    return lu_held_answers_settle (self->held, self->settled, size);
+  return lu_held_answers_is_empty (self->held) ? reserve_patiently (self, size)
+                                               : lu_held_answers_append (self->held, size);
+}
+
+static void
+end_answer (LuWorker *self, gsize size)
+{
+  if (lu_held_answers_is_empty (self->held))
+    lu_queue_commit_quietly (self->output, size);
+}
+
 static void
 answer_done (LuWorker *self)
 {
-  LuMessage *message = reserve_patiently (self, sizeof *message);
+  LuMessage *message = begin_answer (self, sizeof *message);
 
   message->kind = LU_MESSAGE_DONE;
-  lu_queue_commit_quietly (self->output, sizeof *message);
+  end_answer (self, sizeof *message);
 }
 
 static gboolean
@@ -145,7 +176,7 @@ verify_frames (LuWorker *self, const LuSampleHeader *header, const LuFrame *fram
                                     .space = header->space,
                                     .frames = frames,
                                     .is_replay = !self->live,
-                                    .queue = self->input };
+                                    .awaited = self->may_wait ? &self->awaited : NULL };
 
   if (self->unwinder->ops->verify != NULL)
     self->unwinder->ops->verify (self->unwinder, &request, verified);
@@ -186,9 +217,24 @@ prefault_missing_pages (LuWorker *self, const LuSampleMessage *message)
 {
   const LuSample *sample = &message->sample;
 
-  lu_memory_reader_wish (self->prefault, message->header.pid,
-                         self->stack->sampled_sp + sample->stack_size,
-                         self->stack->sampled_sp + sample->stack_asked);
+  if (self->prefault != NULL)
+    lu_memory_reader_wish (self->prefault, message->header.pid,
+                           self->stack->sampled_sp + sample->stack_size,
+                           self->stack->sampled_sp + sample->stack_asked);
+}
+
+/* How far the stack goes is known only when the sample is unwound. Until then many more may come,
+ * so their copies grow and their pages are made present as if it went on behind the copy. */
+static void
+improve_later_copies (LuWorker *self, const LuSampleMessage *message)
+{
+  const LuSample *sample = &message->sample;
+
+  if (sample->stack_size < sample->stack_asked)
+    prefault_missing_pages (self, message);
+  else
+    lu_copy_size_count (self->copy_size, LU_STATUS_TRUNCATED_COPY, sample->stack_asked,
+                        (guint64) sample->stack_asked + 1);
 }
 
 static gboolean
@@ -228,19 +274,20 @@ unwind (LuWorker *self, LuSampleMessage *message)
       self->stack->status = LU_STATUS_OVER_BUDGET;
       return;
     }
-  self->unwinder->ops->unwind (self->unwinder,
-                               &(LuUnwindRequest){ .pid = message->header.pid,
-                                                   .tid = message->header.tid,
-                                                   .sample = &message->sample,
-                                                   .space = message->header.space,
-                                                   .is_replay = !self->live,
-                                                   .queue = self->input },
-                               self->stack);
+  self->unwinder->ops->unwind (
+      self->unwinder,
+      &(LuUnwindRequest){ .pid = message->header.pid,
+                          .tid = message->header.tid,
+                          .sample = &message->sample,
+                          .space = message->header.space,
+                          .is_replay = !self->live,
+                          .awaited = self->may_wait ? &self->awaited : NULL },
+      self->stack);
   lu_opener_settle (self->opener);
   if (self->stack->status == LU_STATUS_OVER_BUDGET)
     note_end (self, message->header.space);
   self->unwind_ns += lu_thread_cpu_ns () - begin;
-  if (self->prefault != NULL && lu_stack_ends_at_absent_page (self->stack, &message->sample))
+  if (self->awaited.slot == NULL && lu_stack_ends_at_absent_page (self->stack, &message->sample))
     prefault_missing_pages (self, message);
 }
 
@@ -249,6 +296,11 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
 {
   attach_payload (message);
   unwind (self, message);
+  if (self->awaited.slot != NULL)
+    {
+      improve_later_copies (self, message);
+      return;
+    }
   self->n_kernel = lu_callchain_kernel_frames (&message->sample, self->kernel);
   if (message->bpf.n_user > 0 && self->unwinder->ops->compare != NULL)
     compare (self, message, self->n_kernel);
@@ -269,7 +321,8 @@ handle_verify (LuWorker *self, LuStackMessage *message)
     verified = (LuVerified){ .status = LU_STATUS_OVER_BUDGET };
   lu_opener_settle (self->opener);
   self->unwind_ns += lu_thread_cpu_ns () - begin;
-  lu_stack_message_end (message, &verified);
+  if (self->awaited.slot == NULL)
+    lu_stack_message_end (message, &verified);
 }
 
 /* Does what takes long. */
@@ -314,13 +367,13 @@ answer_sample (LuWorker *self, const LuSampleMessage *message, const LuStack *st
                const LuFrame *kernel, guint32 n_kernel)
 {
   LuStackMessage *out =
-      reserve_patiently (self, sizeof *out + (n_kernel + stack->n_frames) * sizeof (LuFrame)
-                                   + message->interp.n_frames * sizeof (struct lu_interp_frame));
+      begin_answer (self, sizeof *out + (n_kernel + stack->n_frames) * sizeof (LuFrame)
+                              + message->interp.n_frames * sizeof (struct lu_interp_frame));
 
   memcpy (out->frames, kernel, n_kernel * sizeof (LuFrame));
   lu_stack_message_fill (out, message->header, stack, message->sample.stack_asked, n_kernel);
   lu_stack_message_add_functions (out, message->interp, functions_of (message));
-  lu_queue_commit_quietly (self->output, lu_stack_message_size (out));
+  end_answer (self, lu_stack_message_size (out));
 }
 
 /* Passes the message's references on. */
@@ -328,11 +381,11 @@ static void
 answer_verify (LuWorker *self, const LuStackMessage *message)
 {
   gsize size = lu_stack_message_size (message);
-  LuStackMessage *out = reserve_patiently (self, size);
+  LuStackMessage *out = begin_answer (self, size);
 
   memcpy (out, message, size);
   out->kind = LU_MESSAGE_STACK;
-  lu_queue_commit_quietly (self->output, size);
+  end_answer (self, size);
 }
 
 static void
@@ -358,29 +411,139 @@ answer (LuWorker *self, LuMessage *message)
   answer_done (self);
 }
 
+/* current: the message to work on, if there is one. */
 static void
-set_busy (LuWorker *self, gboolean is_busy)
+set_busy (LuWorker *self, const LuMessage *current)
 {
   pthread_mutex_lock (&self->mutex);
-  self->is_busy = is_busy;
+  self->is_busy = TRUE;
+  self->current = current;
   pthread_mutex_unlock (&self->mutex);
+}
+
+/* Locks the mutex at the end of such work. Returns whether the thread was left behind meanwhile,
+ * and must not touch the queues. */
+static gboolean
+end_busy (LuWorker *self)
+{
+  pthread_mutex_lock (&self->mutex);
+  self->is_busy = FALSE;
+  self->current = NULL;
+  return self->is_left_behind;
+}
+
+/* Samples wait for rows */
+
+/* Returns whether any sample may wait: the end is not near, and the writer, which may wait with it,
+ * has room for what follows. */
+static gboolean
+may_hold (LuWorker *self)
+{
+  gint64 deadline = atomic_load_explicit (&self->deadline, memory_order_relaxed);
+
+  return self->live && (self->places == NULL || !lu_queue_is_behind (self->places))
+         && (deadline == 0 || g_get_monotonic_time () < deadline - HELD_END_US);
+}
+
+/* The mutex is locked, as for the next. */
+static void
+give (LuWorker *self, const LuHeldAnswer *held)
+{
+  memcpy (reserve_patiently (self, held->answer_size), held->answer, held->answer_size);
+  lu_queue_commit_quietly (self->output, held->answer_size);
+}
+
+/* Gives the answers that need not be held back any more. */
+static void
+give_held (LuWorker *self)
+{
+  LuHeldAnswer *held;
+
+  while ((held = lu_held_answers_take (self->held)) != NULL)
+    {
+      give (self, held);
+      lu_held_answer_free (held);
+    }
+}
+
+/* Does what a request wants once more, if its rows are there or it waits no longer. FALSE: as
+ * handle_and_answer(). */
+static gboolean
+try_again (LuWorker *self, LuHeldAnswer *held, gboolean may_wait)
+{
+  gboolean is_left_behind;
+
+  self->may_wait = may_wait && lu_monotonic_ns () < held->until;
+  if (self->may_wait && !lu_table_slot_wait_filled (held->rows.slot, held->rows.address, 0))
+    return TRUE;
+  self->awaited = (LuAwaitedRows){ 0 };
+  set_busy (self, held->request);
+  handle (self, held->request);
+  is_left_behind = end_busy (self);
+  if (!is_left_behind && self->awaited.slot != NULL)
+    held->rows = self->awaited;
+  else if (!is_left_behind)
+    {
+      self->settled = held;
+      answer (self, held->request);
+      self->settled = NULL;
+      lu_held_answers_drop_request (self->held, held);
+    }
+  pthread_mutex_unlock (&self->mutex);
+  return !is_left_behind;
+}
+
+/* Goes on with samples that wait for rows, now and then. FALSE: as handle_and_answer(). */
+static gboolean
+look_at_held (LuWorker *self)
+{
+  guint64 now;
+  gboolean may_wait;
+
+  if (lu_held_answers_is_empty (self->held))
+    return TRUE;
+  now = lu_monotonic_ns ();
+  if (now - self->last_look < HELD_MS * G_GUINT64_CONSTANT (1000000))
+    return TRUE;
+  self->last_look = now;
+  may_wait = may_hold (self);
+  for (GList *link = lu_held_answers_list (self->held);
+       link != NULL && lu_monotonic_ns () - now < TURN_NS; link = link->next)
+    if (((LuHeldAnswer *) link->data)->answer == NULL && !try_again (self, link->data, may_wait))
+      return FALSE;
+  pthread_mutex_lock (&self->mutex);
+  if (!self->is_left_behind)
+    give_held (self);
+  pthread_mutex_unlock (&self->mutex);
+  if (lu_held_answers_is_empty (self->held))
+    self->last_trim = 0; /* that was much memory */
+  return TRUE;
+}
+
+/* Answers a request, or holds its answer back. The mutex is locked. */
+static void
+answer_or_hold (LuWorker *self, LuMessage *message, gsize size)
+{
+  if (self->awaited.slot != NULL)
+    lu_held_answers_hold (self->held, message, size, &self->awaited, lu_monotonic_ns () + HELD_NS);
+  else
+    answer (self, message);
 }
 
 /* FALSE: the thread was left behind meanwhile, and must not touch the queues. */
 static gboolean
-handle_and_answer (LuWorker *self, LuMessage *message)
+handle_and_answer (LuWorker *self, LuMessage *message, gsize size)
 {
   gboolean is_left_behind;
 
-  set_busy (self, TRUE);
-  lu_queue_note_progress (self->input);
+  self->awaited = (LuAwaitedRows){ 0 };
+  self->may_wait = may_hold (self) && lu_held_answers_have_room (self->held, message, size);
+  set_busy (self, message);
   handle (self, message);
-  pthread_mutex_lock (&self->mutex);
-  is_left_behind = self->is_left_behind;
-  self->is_busy = FALSE;
+  is_left_behind = end_busy (self);
   if (!is_left_behind)
     {
-      answer (self, message);
+      answer_or_hold (self, message, size);
       lu_queue_release (self->input);
     }
   pthread_mutex_unlock (&self->mutex);
@@ -398,11 +561,9 @@ open_waiting (LuWorker *self)
       || now - self->last_try < RETRY_MS * G_GUINT64_CONSTANT (1000000))
     return TRUE;
   self->last_try = now;
-  set_busy (self, TRUE);
+  set_busy (self, NULL);
   lu_waiting_files_try (self->waiting, open_module, self);
-  pthread_mutex_lock (&self->mutex);
-  is_left_behind = self->is_left_behind;
-  self->is_busy = FALSE;
+  is_left_behind = end_busy (self);
   pthread_mutex_unlock (&self->mutex);
   return !is_left_behind;
 }
@@ -432,28 +593,47 @@ end_thread (LuWorker *self)
   return NULL;
 }
 
+/* Does what is not asked for by a message. FALSE: as handle_and_answer(). */
+static gboolean
+do_later_work (LuWorker *self)
+{
+  return open_waiting (self) && look_at_held (self);
+}
+
+static void
+wait_for_work (LuWorker *self)
+{
+  if (lu_held_answers_is_empty (self->held))
+    lu_queue_wait (self->input, lu_waiting_files_is_empty (self->waiting) ? -1 : RETRY_MS);
+  else if (!lu_queue_is_finished (self->input))
+    lu_queue_wait (self->input, HELD_MS);
+  else
+    g_usleep (HELD_MS * 1000);
+}
+
 static gpointer
 worker_main (gpointer data)
 {
   LuWorker *self = data;
   gpointer message;
+  gsize size;
 
   if (self->live)
     lu_copy_hurry ();
-  while (!lu_queue_is_finished (self->input))
+  while (!lu_queue_is_finished (self->input) || !lu_held_answers_is_empty (self->held))
     {
-      while ((message = lu_queue_peek (self->input, NULL)) != NULL)
+      while ((message = lu_queue_peek (self->input, &size)) != NULL)
         {
-          if (!handle_and_answer (self, message) || !open_waiting (self))
+          if (!handle_and_answer (self, message, size) || !do_later_work (self))
             return end_thread (self);
           if (lu_queue_used (self->output) >= ANSWER_BATCH_BYTES)
             lu_queue_wake (self->output);
         }
-      lu_queue_wake (self->output);
-      if (!open_waiting (self))
+      if (!do_later_work (self))
         return end_thread (self);
+      lu_queue_wake (self->output);
       trim_now_and_then (self);
-      lu_queue_wait (self->input, lu_waiting_files_is_empty (self->waiting) ? -1 : RETRY_MS);
+      wait_for_work (self);
     }
   lu_queue_close (self->output);
   return end_thread (self);
@@ -479,8 +659,10 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
   self->unwinder = unwinder;
   self->input = options->input;
   self->output = options->output;
+  self->places = options->places;
   self->live = options->live;
   self->budget_period = lu_machine_slowness () * BUDGET_SECOND_NS;
+  self->held = lu_held_answers_new ();
   init_end (self);
   self->last_trim = lu_monotonic_ns ();
   self->opener = lu_opener_new (options->live, IMAGE_BUDGET);
@@ -491,6 +673,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
     lu_opener_allow_cfi_drop (self->opener);
   self->reader = lu_process_reader_new (options->own_mounts_are_known);
   self->prefault = options->prefault;
+  self->copy_size = options->copy_size;
   self->stack = g_new (LuStack, 1);
   return self;
 }
@@ -501,10 +684,20 @@ lu_worker_start (LuWorker *self)
   self->thread = g_thread_new ("worker", worker_main, self);
 }
 
-/* Answers without the frames that are not verified. The thread may be cutting those of the first
- * message off. */
+/* The thread may still use what the message refers to that it works on. */
 static void
-answer_unverified (LuWorker *self, const LuStackMessage *message, gboolean is_first)
+keep_references (const LuWorker *self, const LuMessage *message, const LuSampleHeader *header)
+{
+  if (message != self->current || header->process == NULL)
+    return;
+  lu_process_ref (header->process);
+  lu_address_space_ref (header->space);
+}
+
+/* Answers without the frames that are not verified. The thread may be cutting those of its message
+ * off. */
+static void
+answer_unverified (LuWorker *self, const LuStackMessage *message)
 {
   gsize size = sizeof *message + message->n_kernel * sizeof (LuFrame);
   LuStackMessage *out = reserve_patiently (self, size);
@@ -515,51 +708,61 @@ answer_unverified (LuWorker *self, const LuStackMessage *message, gboolean is_fi
   out->end_pc = 0;
   out->n_user = 0;
   out->interp = (LuInterpPart){ 0 };
-  if (is_first && message->header.process != NULL)
-    {
-      lu_process_ref (message->header.process);
-      lu_address_space_ref (message->header.space);
-    }
+  keep_references (self, (const LuMessage *) message, &message->header);
   lu_queue_commit_quietly (self->output, size);
 }
 
-/* Gives the answers that the thread owes, in its place. It may still use what the first of its
- * messages refers to, so those references are not dropped. */
 static void
-answer_the_rest (LuWorker *self)
+answer_not_unwound (LuWorker *self, const LuSampleMessage *message)
 {
-  g_autofree LuStack *stack = g_new (LuStack, 1);
+  /* The thread may be writing the sample's own pointers (attach_payload()), and uses its stack. */
+  const LuSample view = { .cpumode = message->sample.cpumode,
+                          .ip = message->sample.ip,
+                          .n_callchain = message->sample.n_callchain,
+                          .callchain = message->payload };
   g_autofree LuFrame *kernel = g_new (LuFrame, LU_CALLCHAIN_MAX_KERNEL_FRAMES);
-  gboolean is_first = TRUE;
-  LuMessage *message;
+  g_autofree LuStack *stack = g_new (LuStack, 1);
 
   lu_stack_reset (stack);
   stack->status = LU_STATUS_OVER_BUDGET;
-  for (; (message = lu_queue_peek (self->input, NULL)) != NULL; is_first = FALSE)
+  keep_references (self, (const LuMessage *) message, &message->header);
+  answer_sample (self, message, stack, kernel, lu_callchain_kernel_frames (&view, kernel));
+}
+
+/* Gives the answer to a message that the thread owes. */
+static void
+answer_for_thread (LuWorker *self, LuMessage *message)
+{
+  if (message->kind == LU_MESSAGE_SAMPLE)
+    answer_not_unwound (self, (const LuSampleMessage *) message);
+  else if (message->kind == LU_MESSAGE_VERIFY)
+    answer_unverified (self, (const LuStackMessage *) message);
+  else if (message == self->current)
+    answer_done (self);
+  else
+    answer (self, message);
+}
+
+/* Gives the answers that the thread owes, in its place. */
+static void
+answer_the_rest (LuWorker *self)
+{
+  GList *held = lu_held_answers_list (self->held);
+  LuMessage *message;
+
+  self->held = lu_held_answers_new (); /* the thread may still use the old one */
+  for (; held != NULL; held = held->next)
     {
-      LuSampleMessage *sample = (LuSampleMessage *) message;
+      const LuHeldAnswer *place = held->data;
 
-      if (message->kind == LU_MESSAGE_SAMPLE)
-        {
-          /* The thread may be writing the sample's own pointers (attach_payload()). */
-          const LuSample view = { .cpumode = sample->sample.cpumode,
-                                  .ip = sample->sample.ip,
-                                  .n_callchain = sample->sample.n_callchain,
-                                  .callchain = sample->payload };
-
-          if (is_first && sample->header.process != NULL)
-            {
-              lu_process_ref (sample->header.process);
-              lu_address_space_ref (sample->header.space);
-            }
-          answer_sample (self, sample, stack, kernel, lu_callchain_kernel_frames (&view, kernel));
-        }
-      else if (message->kind == LU_MESSAGE_VERIFY)
-        answer_unverified (self, (const LuStackMessage *) message, is_first);
-      else if (is_first)
-        answer_done (self);
+      if (place->answer == NULL)
+        answer_for_thread (self, place->request);
       else
-        answer (self, message);
+        give (self, place);
+    }
+  while ((message = lu_queue_peek (self->input, NULL)) != NULL)
+    {
+      answer_for_thread (self, message);
       lu_queue_release (self->input);
     }
   lu_queue_close (self->output);
@@ -628,6 +831,7 @@ lu_worker_free (LuWorker *self)
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
   lu_waiting_files_free (self->waiting);
+  lu_held_answers_free (self->held);
   lu_process_reader_free (self->reader);
   g_free (self->stack);
   g_free (self->bpf_unwound);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/queue.h"
+#include "copy-size.h"
 #include "memory-reader.h"
 #include "unwind/unwinder.h"
 
@@ -17,11 +18,13 @@ typedef struct _LuWorker LuWorker;
 
 typedef struct
 {
-  LuQueue *input, *output;       /* requests of the drain, answers to the writer; borrowed */
-  LuTables *tables;              /* makes whole tables of modules; borrowed; NULL: none are made */
-  LuMemoryReader *prefault;      /* borrowed; NULL if not live */
-  gboolean live;                 /* as in lu_opener_new() */
-  gboolean drops_cfi;            /* as lu_opener_allow_cfi_drop() */
+  LuQueue *input, *output;  /* requests of the drain, answers to the writer; borrowed */
+  LuQueue *places;          /* of these answers, the drain's to the writer; borrowed; NULL: none */
+  LuTables *tables;         /* makes whole tables of modules; borrowed; NULL: none are made */
+  LuMemoryReader *prefault; /* borrowed; NULL if not live */
+  LuCopySize *copy_size;    /* borrowed; NULL: nobody asks */
+  gboolean live;            /* as in lu_opener_new() */
+  gboolean drops_cfi;       /* as lu_opener_allow_cfi_drop() */
   gboolean own_mounts_are_known; /* as in lu_process_reader_new() */
 } LuWorkerOptions;
 

@@ -38,7 +38,7 @@ walk_init (DwflUnwinder *self, const LuUnwindRequest *request, LuStack *stack)
                              : lu_address_space_has_hotspot (request->space);
 
   lu_code_reader_set_limited (self->reader, !request->is_replay);
-  lu_code_reader_set_queue (self->reader, request->queue);
+  lu_code_reader_set_awaited (self->reader, NULL);
   *walk = (Walk){
     .arch = lu_arch_of_regs (&sample->regs),
     .sample = sample,

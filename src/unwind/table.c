@@ -63,13 +63,15 @@ table_unwind (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *sta
 
   self->n_samples++;
   lu_code_reader_set_limited (reader, !request->is_replay);
-  lu_code_reader_set_queue (reader, request->queue);
+  lu_code_reader_set_awaited (reader, request->awaited);
   lu_walker_read_code (self->walker, reader, request->pid);
   if (walk (self, request, stack))
     {
       self->n_frames += stack->n_frames;
       return;
     }
+  if (lu_code_reader_awaits (reader))
+    return;
   self->n_handed_on++;
   lu_stack_reset (stack);
   self->dwfl->ops->unwind (self->dwfl, request, stack);
@@ -82,7 +84,7 @@ table_verify (LuUnwinder *unwinder, const LuVerifyRequest *request, LuVerified *
   LuCodeReader *reader = lu_dwfl_unwinder_reader (self->dwfl);
 
   lu_code_reader_set_limited (reader, !request->is_replay);
-  lu_code_reader_set_queue (reader, request->queue);
+  lu_code_reader_set_awaited (reader, request->awaited);
   lu_walker_read_code (self->walker, reader, request->pid);
   lu_walker_verify (self->walker, request->space, request->frames, verified);
 }

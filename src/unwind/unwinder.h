@@ -21,7 +21,9 @@ typedef struct
   const LuSample *sample; /* has registers and at least one byte of stack */
   LuAddressSpace *space;  /* at the sample's time */
   gboolean is_replay;     /* files may be read for as long as that takes */
-  LuQueue *queue;         /* of more requests (lu_code_reader_set_queue()); NULL: none */
+  /* Where to note rows that have yet to come (code-reader.h). If some are noted, the stack means
+   * nothing: the sample is to be unwound again. NULL: it ends without them. */
+  LuAwaitedRows *awaited;
 } LuUnwindRequest;
 
 /* A stack that BPF unwound, whose steps by rows from code are to be verified (walker.h). Borrowed.
@@ -32,7 +34,7 @@ typedef struct
   LuAddressSpace *space; /* at the sample's time */
   const LuFrame *frames; /* of the user */
   gboolean is_replay;    /* as in LuUnwindRequest, like the next */
-  LuQueue *queue;
+  LuAwaitedRows *awaited;
 } LuVerifyRequest;
 
 /* One sample unwound by BPF and by the engine. All pointers are borrowed. */

@@ -442,7 +442,7 @@ apply_go (LuWalk *walk, LuRuleFound *found)
 }
 
 /* Asks for rows for the code of a file without CFI. FOUND: there are, now; UNKNOWN: only the
- * worker may ask and wait. */
+ * worker may ask, or they have yet to come. */
 static LuProviderResult
 ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct lu_rule *rule)
 {
@@ -454,11 +454,10 @@ ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct
   if (walk->reader == NULL)
     return LU_PROVIDER_UNKNOWN;
   file = lu_code_file_of (mapping, walk->pid);
-  return lu_code_reader_fill_gaps (walk->reader, &file, lookup - mapping->bias)
-                 && lu_table_slot_find (slot, lookup - mapping->bias, rule)
-                 && rule->cfa_kind != LU_CFA_NONE
-             ? LU_PROVIDER_FOUND
-             : LU_PROVIDER_NONE;
+  if (lu_code_reader_fill_gaps (walk->reader, &file, lookup - mapping->bias)
+      && lu_table_slot_find (slot, lookup - mapping->bias, rule) && rule->cfa_kind != LU_CFA_NONE)
+    return LU_PROVIDER_FOUND;
+  return lu_code_reader_awaits (walk->reader) ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_NONE;
 }
 
 /* Steps from an address in a file. */

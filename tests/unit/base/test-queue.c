@@ -323,29 +323,7 @@ test_two_threads (void)
 }
 
 static void
-test_is_behind_after_a_drop (void)
-{
-  g_autoptr (LuQueue) queue = lu_queue_new (4096);
-
-  for (guint32 i = 0; i < 3; i++)
-    put (queue, i, 1000);
-  lu_queue_note_drop (queue);
-  for (guint32 i = 0; i < 2; i++)
-    {
-      lu_queue_note_progress (queue);
-      g_assert_true (lu_queue_is_behind (queue));
-      check (queue, i, 1000);
-    }
-  check (queue, 2, 1000);
-  g_assert_true (lu_queue_is_behind (queue));
-  lu_queue_note_progress (queue);
-  g_assert_false (lu_queue_is_behind (queue));
-  put (queue, 3, 1000);
-  g_assert_false (lu_queue_is_behind (queue));
-}
-
-static void
-test_is_behind_before_a_drop (void)
+test_is_behind (void)
 {
   g_autoptr (LuQueue) queue = lu_queue_new (4096);
 
@@ -373,8 +351,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/ends", test_ends);
   g_test_add_func ("/queue/a quiet commit is woken", test_a_quiet_commit_is_woken);
   g_test_add_func ("/queue/a poke ends a wait", test_a_poke_ends_a_wait);
-  g_test_add_func ("/queue/is behind after a drop", test_is_behind_after_a_drop);
-  g_test_add_func ("/queue/is behind before a drop", test_is_behind_before_a_drop);
+  g_test_add_func ("/queue/is behind", test_is_behind);
   g_test_add_func ("/queue/two threads", test_two_threads);
   return g_test_run ();
 }
