@@ -160,7 +160,6 @@ free_worker_and_what_it_uses (LuPipeline *self)
   lu_queue_free (self->to_worker);
   lu_queue_free (self->from_worker);
   lu_queue_free (self->to_writer);
-  lu_copy_size_free (self->copy_size);
 }
 
 /* A stuck thread may keep the process alive. Everything that the thread does not use is freed all
@@ -173,6 +172,7 @@ lu_pipeline_free (LuPipeline *self)
   lu_drain_free (self->drain); /* its events run the program, so it goes first */
   lu_kernel_walks_free (self->kernel_walks);
   lu_writer_free (self->writer);
+  lu_copy_size_free (self->copy_size);
   if (self->is_stuck)
     lu_worker_abandon (self->worker);
   else
@@ -234,7 +234,6 @@ make_worker (LuPipeline *self, LuStore *store_taken)
                                          .places = self->to_writer,
                                          .tables = self->tables,
                                          .prefault = self->prefault,
-                                         .copy_size = self->copy_size,
                                          .live = live,
                                          .drops_cfi = live && options->engine == &lu_unwinder_table,
                                          .own_mounts_are_known = options->own_mounts_are_known });

@@ -52,7 +52,6 @@ struct _LuWorker
   LuOpener *opener;
   LuProcessReader *reader;
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
-  LuCopySize *copy_size;    /* borrowed; NULL: nobody asks */
   gboolean live;
   GThread *thread;
   pthread_mutex_t mutex; /* protects the next six, and both queues while an answer is given */
@@ -223,20 +222,6 @@ prefault_missing_pages (LuWorker *self, const LuSampleMessage *message)
                            self->stack->sampled_sp + sample->stack_asked);
 }
 
-/* How far the stack goes is known only when the sample is unwound. Until then many more may come,
- * so their copies grow and their pages are made present as if it went on behind the copy. */
-static void
-improve_later_copies (LuWorker *self, const LuSampleMessage *message)
-{
-  const LuSample *sample = &message->sample;
-
-  if (sample->stack_size < sample->stack_asked)
-    prefault_missing_pages (self, message);
-  else
-    lu_copy_size_count (self->copy_size, LU_STATUS_TRUNCATED_COPY, sample->stack_asked,
-                        (guint64) sample->stack_asked + 1);
-}
-
 static gboolean
 is_too_late (LuWorker *self)
 {
@@ -298,7 +283,8 @@ handle_sample (LuWorker *self, LuSampleMessage *message)
   unwind (self, message);
   if (self->awaited.slot != NULL)
     {
-      improve_later_copies (self, message);
+      if (message->sample.stack_size < message->sample.stack_asked)
+        prefault_missing_pages (self, message); /* the stack may go on there */
       return;
     }
   self->n_kernel = lu_callchain_kernel_frames (&message->sample, self->kernel);
@@ -673,7 +659,6 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
     lu_opener_allow_cfi_drop (self->opener);
   self->reader = lu_process_reader_new (options->own_mounts_are_known);
   self->prefault = options->prefault;
-  self->copy_size = options->copy_size;
   self->stack = g_new (LuStack, 1);
   return self;
 }

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "base/queue.h"
-#include "copy-size.h"
 #include "memory-reader.h"
 #include "unwind/unwinder.h"
 
@@ -22,7 +21,6 @@ typedef struct
   LuQueue *places;          /* of these answers, the drain's to the writer; borrowed; NULL: none */
   LuTables *tables;         /* makes whole tables of modules; borrowed; NULL: none are made */
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
-  LuCopySize *copy_size;    /* borrowed; NULL: nobody asks */
   gboolean live;            /* as in lu_opener_new() */
   gboolean drops_cfi;       /* as lu_opener_allow_cfi_drop() */
   gboolean own_mounts_are_known; /* as in lu_process_reader_new() */
