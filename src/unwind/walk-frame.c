@@ -441,10 +441,9 @@ apply_go (LuWalk *walk, LuRuleFound *found)
     }
 }
 
-/* Asks for rows for the code of a file without CFI. FOUND: there are, now; UNKNOWN: only the
- * worker may ask, or they have yet to come. */
-static LuProviderResult
-ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup, struct lu_rule *rule)
+LuProviderResult
+lu_walk_ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup,
+                      struct lu_rule *rule)
 {
   LuTableSlot *slot = lu_module_table_slot (mapping->module);
   LuMappedModule file;
@@ -480,7 +479,7 @@ step_in_file (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup)
     return step_derived (walk, &found.rule, mapping, lookup);
   if (lu_dwfl_facts_is_entry (mapping, lookup) && !has_entry_rule (walk, mapping))
     return finish (walk, LU_STATUS_COMPLETE, 0);
-  result = ask_for_rows (walk, mapping, lookup, &found.rule);
+  result = lu_walk_ask_for_rows (walk, mapping, lookup, &found.rule);
   if (result != LU_PROVIDER_NONE)
     return result == LU_PROVIDER_FOUND ? step_derived (walk, &found.rule, mapping, lookup)
                                        : LU_WALK_LEFT;

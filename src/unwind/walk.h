@@ -51,6 +51,10 @@ typedef enum
 
 /* Makes compact steps as far as they go. ON: the next frame is for lu_walk_frame(). */
 LuWalkResult lu_walk_compact (LuWalk *self);
+/* Asks for rows for the code of a file without CFI. FOUND: there are, now; UNKNOWN: only the
+ * worker may ask, or they have yet to come. */
+LuProviderResult lu_walk_ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup,
+                                       struct lu_rule *rule);
 /* Makes any one step. */
 LuWalkResult lu_walk_frame (LuWalk *self);
 

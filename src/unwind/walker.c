@@ -257,6 +257,47 @@ verify_step (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
              : result;
 }
 
+/* Returns whether the stack goes on above a frame that the walk in the kernel passed by frame
+ * pointer, because it had no row from code there. Such a row may exist by now, or come; then the
+ * step has to be what a step by that row must be, or the stack ends. */
+static LuProviderResult
+verify_guess (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
+{
+  guint64 lookup = frame->pc - 1;
+  const LuViewMapping *code = lu_address_space_view_find (walk->view, lookup);
+  LuTableSlot *slot;
+  struct lu_rule rule;
+  LuProviderResult result = LU_PROVIDER_FOUND;
+
+  if (code == NULL || code->base.status != LU_STATUS_COMPLETE
+      || (slot = lu_module_table_slot (code->base.module)) == NULL)
+    return LU_PROVIDER_FOUND;
+  if (!lu_table_slot_find (slot, lookup - code->base.bias, &rule) || rule.cfa_kind == LU_CFA_NONE)
+    result = lu_walk_ask_for_rows (walk, &code->base, lookup, &rule);
+  if (result != LU_PROVIDER_FOUND)
+    return result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND : result;
+  return (rule.flags & LU_RULE_DERIVED) != 0 ? verify_step (walk, frame, verified)
+                                             : LU_PROVIDER_FOUND;
+}
+
+/* Verifies the step from a frame to the next one, as far as it has to be. */
+static LuProviderResult
+verify_next (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
+{
+  return (frame[1].flags & LU_FRAME_DERIVED) != 0 ? verify_step (walk, frame, verified)
+                                                  : verify_guess (walk, frame, verified);
+}
+
+/* Returns whether the step from a frame to the next one may have to be verified. A step by frame
+ * pointer from a leaf is not made in the kernel where a file could tell more. */
+static gboolean
+is_to_be_verified (const LuFrame *frame)
+{
+  return (frame[1].flags & LU_FRAME_DERIVED) != 0
+         || ((frame[1].flags & LU_FRAME_INFERRED) != 0
+             && (frame->flags & LU_FRAME_RETURN_ADDRESS) != 0);
+}
+
 gboolean
 lu_walker_verify (LuWalker *self, LuAddressSpace *space, const LuFrame *frames,
                   LuVerified *verified)
@@ -269,12 +310,12 @@ lu_walker_verify (LuWalker *self, LuAddressSpace *space, const LuFrame *frames,
     {
       LuProviderResult result = LU_PROVIDER_UNKNOWN;
 
-      if ((frames[i + 1].flags & LU_FRAME_DERIVED) == 0)
+      if (!is_to_be_verified (&frames[i]))
         continue;
       verified->n = i + 1;
       verified->end_pc = frames[i].pc;
       if (find_view (self, space))
-        result = verify_step (walk, &frames[i], verified);
+        result = verify_next (walk, &frames[i], verified);
       if (result == LU_PROVIDER_UNKNOWN)
         verified->status = LU_STATUS_OVER_BUDGET;
       if (result != LU_PROVIDER_FOUND)

@@ -43,9 +43,10 @@ typedef struct
 } LuVerified;
 
 /* Verifies the steps of the walk in the kernel to frames marked LU_FRAME_DERIVED, as
- * lu_walker_walk() verifies its own (derived-step.h). frames: those of the user. `verified` has the
- * end of the whole stack, and gets that of the part that is right. FALSE: only a walker that may
- * read code can tell; the part before that step is right. */
+ * lu_walker_walk() verifies its own (derived-step.h), and those to frames marked LU_FRAME_INFERRED
+ * from code for which the kernel did not have rows yet. frames: those of the user. `verified` has
+ * the end of the whole stack, and gets that of the part that is right. FALSE: only a walker that
+ * may read code can tell; the part before that step is right. */
 gboolean lu_walker_verify (LuWalker *self, LuAddressSpace *space, const LuFrame *frames,
                            LuVerified *verified);
 
