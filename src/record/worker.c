@@ -54,14 +54,15 @@ struct _LuWorker
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
   gboolean live;
   GThread *thread;
-  pthread_mutex_t mutex; /* protects the next six, and both queues while an answer is given */
+  pthread_mutex_t mutex; /* protects the next seven, and both queues while an answer is given */
   pthread_cond_t end;
   gboolean has_ended;
   gboolean is_left_behind; /* another thread gives the answers */
   gboolean is_busy;    /* with work that may take long: not idle, and not waiting for the writer */
   LuHeldAnswers *held; /* only the thread changes it, until it is left behind */
-  const LuMessage *current; /* the message that it works on; NULL: none */
-  atomic_llong deadline;    /* us, monotonic: end without unwinding and opening; 0: none */
+  LuHeldAnswers *held_by_thread; /* that it may still use then; NULL: it is not left behind */
+  const LuMessage *current;      /* the message that it works on; NULL: none */
+  atomic_llong deadline;         /* us, monotonic: end without unwinding and opening; 0: none */
   LuStack *stack;
   LuStack *bpf_unwound; /* for comparing engines; NULL until the first is compared */
   LuFrame kernel[LU_CALLCHAIN_MAX_KERNEL_FRAMES];
@@ -735,7 +736,8 @@ answer_the_rest (LuWorker *self)
   GList *held = lu_held_answers_list (self->held);
   LuMessage *message;
 
-  self->held = lu_held_answers_new (); /* the thread may still use the old one */
+  self->held_by_thread = self->held;
+  self->held = lu_held_answers_new ();
   for (; held != NULL; held = held->next)
     {
       const LuHeldAnswer *place = held->data;
@@ -817,6 +819,7 @@ lu_worker_free (LuWorker *self)
   lu_opener_free (self->opener);
   lu_waiting_files_free (self->waiting);
   lu_held_answers_free (self->held);
+  lu_held_answers_free (self->held_by_thread);
   lu_process_reader_free (self->reader);
   g_free (self->stack);
   g_free (self->bpf_unwound);
