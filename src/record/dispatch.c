@@ -407,7 +407,9 @@ send_bpf_unwound (LuDispatch *self, const LuLocatedEvent *located, LuStatus *sta
                                       result.n_user, message->frames + message->n_kernel);
   lu_stack_message_add_functions (message, chain->part, chain->frames);
   *status = result.status;
-  if (G_UNLIKELY ((flags & (LU_FRAME_DERIVED | LU_FRAME_INFERRED)) != 0))
+  /* Few steps by frame pointer have to be verified, and only the walker can tell which. */
+  if (G_UNLIKELY ((flags & LU_FRAME_DERIVED) != 0
+                  || ((flags & LU_FRAME_INFERRED) != 0 && self->walker != NULL)))
     {
       message->has_no_fp_steps = FALSE;
       if (!verify (self, message))
