@@ -212,27 +212,17 @@ lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_
   g_clear_pointer (&filling, lu_filling_free);
 }
 
-void
-lu_gap_filler_ask (LuGapFiller *self, LuTableSlot *slot, guint64 address)
+gboolean
+lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms)
 {
+  guint64 end = lu_monotonic_ns () + max_ms * G_GUINT64_CONSTANT (1000000);
   LuFilling *filling;
+  gboolean is_done;
 
   pthread_mutex_lock (&self->mutex);
   filling = find_filling (self, slot);
   if (filling != NULL && lu_filling_ask (filling, address))
     pthread_cond_broadcast (&self->changed);
-  pthread_mutex_unlock (&self->mutex);
-}
-
-gboolean
-lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms)
-{
-  guint64 end = lu_monotonic_ns () + max_ms * G_GUINT64_CONSTANT (1000000);
-  const LuFilling *filling;
-  gboolean is_done;
-
-  lu_gap_filler_ask (self, slot, address);
-  pthread_mutex_lock (&self->mutex);
   do
     {
       filling = find_filling (self, slot); /* it is dropped when it is done */

@@ -28,9 +28,8 @@ void lu_gap_filler_free (LuGapFiller *self); /* after lu_gap_filler_stop() */
 gboolean lu_gap_filler_has_room (LuGapFiller *self);
 /* Adds a file, open as `fd_taken`. Worker thread. */
 void lu_gap_filler_add (LuGapFiller *self, LuTableSlot *slot, LuImage *image, int fd_taken);
-/* Asks for the rows of the slot's file around an ELF address, before others. Worker thread. */
-void lu_gap_filler_ask (LuGapFiller *self, LuTableSlot *slot, guint64 address);
-/* Asks for them, and waits until they are published, or it is known that there are none, but no
- * longer than `max_ms`, and not if the thread is to end. LU_ALL_ROWS: for the whole file. Returns
- * FALSE if more waiting may help. Worker thread. */
+/* Asks for the rows of the slot's file around an ELF address, before others, and waits until they
+ * are published, or it is known that there are none, but no longer than `max_ms`, and not if the
+ * thread is to end. LU_ALL_ROWS: for the whole file. Returns FALSE if more waiting may help. Worker
+ * thread. */
 gboolean lu_gap_filler_wait (LuGapFiller *self, LuTableSlot *slot, guint64 address, guint max_ms);

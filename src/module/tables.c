@@ -565,12 +565,6 @@ lu_table_slot_is_filling (LuTableSlot *self)
   return atomic_load (&self->is_filling) != 0;
 }
 
-void
-lu_table_slot_ask_rows (LuTableSlot *self, guint64 address)
-{
-  lu_gap_filler_ask (self->owner->filler, self, address);
-}
-
 gboolean
 lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms)
 {

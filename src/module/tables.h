@@ -63,10 +63,8 @@ gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
 void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
 /* Returns whether that thread has yet to do so. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_is_filling (LuTableSlot *self);
-/* Asks for the rows around an address before others. Worker thread. */
-void lu_table_slot_ask_rows (LuTableSlot *self, guint64 address);
-/* Asks for them, and waits until they are there or there are none, but no longer than `max_ms`;
- * returns whether that is so. Worker thread. */
+/* Asks for the rows around an address before others, and waits until they are there or there are
+ * none, but no longer than `max_ms`; returns whether that is so. Worker thread. */
 gboolean lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms);
 /* For that thread: publishes the stored table with such rows in place of any other; FALSE: there is
  * none. identity: lu_image_digest_loaded(), because the table depends on more than the CFI. */

@@ -408,7 +408,7 @@ add_until_told (gpointer data)
       is_last = g_atomic_int_get (&self->is_told);
       slot = lu_tables_add (self->tables, self->program->image);
       lu_table_slot_fill_gaps (slot, self->program->image, lu_fd_duplicate (self->program->fd));
-      lu_table_slot_ask_rows (slot, 0);
+      lu_table_slot_wait_filled (slot, 0, 0);
     }
   while (!is_last);
   return NULL;
