@@ -33,12 +33,9 @@ lu_held_answer_free (LuHeldAnswer *held)
 void
 lu_held_answers_free (LuHeldAnswers *self)
 {
-  LuHeldAnswer *held;
-
   if (self == NULL)
     return;
-  while ((held = g_queue_pop_head (&self->places)) != NULL)
-    lu_held_answer_free (held);
+  g_queue_clear_full (&self->places, (GDestroyNotify) lu_held_answer_free);
   g_hash_table_unref (self->by_pid);
   g_free (self);
 }
