@@ -46,6 +46,7 @@ BUILDS = {
     "musl dynamic": ["musl-gcc", "-O2"],
     "musl dynamic with tables": ["musl-gcc", "-O2"],
 }
+PROGRAM = "bare"  # each of them
 TABLED = {"musl dynamic with tables"}
 SECONDS = "2"
 # Name of a build -> its source and its argument
@@ -73,8 +74,7 @@ def record(recorder, engine, command, directory, frequency=999):
     if done.returncode != 0:
         print(done.stderr.strip())
         return None
-    judged = subprocess.run([sys.executable, JUDGE, "--json", "--comm",
-                             os.path.basename(command[-1 if command[0] == "sh" else 0])[:15], capture], check=False,
+    judged = subprocess.run([sys.executable, JUDGE, "--json", "--comm", PROGRAM, capture], check=False,
                             text=True, capture_output=True)
     return json.loads(judged.stdout)
 
@@ -148,7 +148,7 @@ def check_in_kernel(recorder):
     good = True
     for name, build in {"musl static, deep": build_deep, "Go and C": build_go}.items():
         with tempfile.TemporaryDirectory() as directory:
-            command = build(os.path.join(directory, "bare"))
+            command = build(os.path.join(directory, PROGRAM))
             if command is None:
                 print(f"{name}: cannot be built here")
                 continue
@@ -177,7 +177,7 @@ def main():
             print(f"{name}: {command[0]} is not installed")
             continue
         with tempfile.TemporaryDirectory() as directory:
-            program = os.path.join(directory, "bare")
+            program = os.path.join(directory, PROGRAM)
             more = [make_filler(command, directory)] if name in MIXED else []
             flags = ["-pthread"] if name in TABLED else NO_TABLES
             source, argument = OTHERS.get(name, ("bare.c", SECONDS))
