@@ -3,8 +3,8 @@
 
 /* speed.h - how slow this machine is, for limits on work that are counted in CPU time.
  *
- * Such a limit is meant to allow some work, like reading the files of a program that starts. A
- * small or an emulated machine needs ten times as long for that. */
+ * The work that such a limit has to leave room for, like reading the files of a program that
+ * starts, takes a small or an emulated machine ten times as long. */
 
 #pragma once
 

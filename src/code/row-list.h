@@ -25,8 +25,8 @@ void lu_row_list_overlay (LuRowList *self, const LuRowList *over, const LuRowLis
 /* The rule of a place of which lists say different things. */
 #define LU_ROW_DISPUTED G_MAXUINT32
 
-/* Like it, for lists that know as much as each other: places on which they do not agree are
- * LU_ROW_DISPUTED. */
+/* Like lu_row_list_overlay(), for lists that know as much as each other: places on which they do
+ * not agree are LU_ROW_DISPUTED. */
 void lu_row_list_unite (LuRowList *self, const LuRowList *one, const LuRowList *other);
 /* Takes the rows of places that are LU_ROW_DISPUTED away. */
 void lu_row_list_settle (LuRowList *self);
