@@ -8,7 +8,7 @@
     test-totals.py to-repeat TESTLOG.JSON           print which failed tests are to be repeated
     test-totals.py tap RESULTS NAME STATUS FILE     append what a program that ended with STATUS
                                                     and speaks TAP wrote to FILE
-    test-totals.py stage RESULTS pass|fail|skip NAME [REASON]
+    test-totals.py stage RESULTS pass|fail|skip|disturbed NAME [REASON]
     test-totals.py sum RESULTS                      print skips, failures and the totals line
 
 RESULTS is a text file, one line per test: outcome, name, reason, separated by tabs. A test that
@@ -178,7 +178,7 @@ def main(argv):
             print("\n".join(to_repeat(log)))
         case ["tap", path, name, status, log]:
             add_tap(path, name, status, log)
-        case ["stage", path, ("pass" | "fail" | "skip") as outcome, name, *reason]:
+        case ["stage", path, ("pass" | "fail" | "skip" | "disturbed") as outcome, name, *reason]:
             append(path, [(outcome, name, " ".join(reason))])
         case ["sum", path]:
             return 0 if total(path) else 1

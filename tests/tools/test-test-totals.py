@@ -152,6 +152,11 @@ class Totals(unittest.TestCase):
         lines, status = self.total()
         self.assertEqual(lines, ["skipped: two (not here)", "1 passed, 0 failed, 1 skipped"])
         self.assertEqual(status, 0)
+        tool("stage", self.results, "disturbed", "four", "passed 2 times more")
+        tool("stage", self.results, "pass", "four")
+        lines, status = self.total()
+        self.assertEqual(lines[1:], ["disturbed: four (passed 2 times more)", "2 passed, 0 failed, 1 skipped"])
+        self.assertEqual(status, 0)
         self.assertEqual(tool("stage", self.results, "maybe", "three").returncode, 2)
 
 
