@@ -87,8 +87,9 @@ typedef struct
   GByteArray *(*describe_vdso) (const LuArchText *text, const LuArchRange *functions,
                                 guint n_functions);
   /* Optional: returns entries of .debug_frame, owned by the caller, for a procedure linkage table
-   * (.plt); NULL: the code is not what linkers write. They will stand `offset` bytes behind the
-   * beginning of the section; how many bytes they have does not depend on that. */
+   * (.plt), which has no beginning in a static program; NULL: the code is not what linkers write.
+   * They will stand `offset` bytes behind the beginning of the section; how many bytes they have
+   * does not depend on that. */
   GByteArray *(*describe_plt) (const LuArchText *plt, gsize offset);
 } LuArchFiles;
 

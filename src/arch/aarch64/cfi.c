@@ -11,7 +11,8 @@
  * function is a leaf if none of its instructions calls, accesses memory through the stack pointer,
  * or changes the stack pointer: the return address then never leaves the link register, where it
  * may be signed. Linkers write a table that leaves the link register as it is, but for the
- * beginning that saves it (ELF for the Arm 64-bit Architecture, "Sample PLT sequences").
+ * beginning that saves it (ELF for the Arm 64-bit Architecture, "Sample PLT sequences"), which
+ * static programs lack.
  * Instructions: Arm Architecture Reference Manual, C4.1. */
 
 #include "arch/aarch64/cfi.h"
@@ -198,11 +199,11 @@ find_saved (const LuArchText *plt)
   return instruction_at (plt, at) == 0xa9bf7bf0 ? at + INSTRUCTION : 0;
 }
 
-/* Returns the end of the entries; other code may follow (for TLS descriptors). */
+/* Returns the end of the entries from `at` on; other code may follow (for TLS descriptors). */
 static guint64
-find_end (const LuArchText *plt)
+find_end (const LuArchText *plt, guint64 at)
 {
-  guint64 at = PLT_START, slot;
+  guint64 slot;
 
   while (at < plt->size)
     {
@@ -216,18 +217,10 @@ find_end (const LuArchText *plt)
   return at;
 }
 
-GByteArray *
-lu_aarch64_describe_plt (const LuArchText *plt, gsize offset)
+/* Describes the beginning, which saves the link register in the instruction before `saved`. */
+static void
+add_beginning (GByteArray *out, guint32 cie, const LuArchText *plt, guint64 saved)
 {
-  guint64 saved = plt->size > PLT_START ? find_saved (plt) : 0;
-  guint64 end = saved > 0 ? find_end (plt) : 0;
-  GByteArray *out;
-  guint32 cie;
-
-  if (end <= PLT_START || plt->vaddr % INSTRUCTION != 0 || offset > MAX_OFFSET)
-    return NULL;
-  out = g_byte_array_new ();
-  cie = (guint32) offset + add_cie (out, plt_cie, sizeof plt_cie);
   add_fde (out, cie, plt, 0, saved);
   add_u32 (out, 28);
   add_u32 (out, cie);
@@ -235,6 +228,25 @@ lu_aarch64_describe_plt (const LuArchText *plt, gsize offset)
   add_u64 (out, PLT_START - saved);
   /* no data; DW_CFA_def_cfa_offset 16; DW_CFA_offset x30, CFA - 8 */
   g_byte_array_append (out, (const guint8[]){ 0, 0x0e, 16, 0x80 | 30, 1, 0, 0, 0 }, 8);
-  add_fde (out, cie, plt, PLT_START, end);
+}
+
+GByteArray *
+lu_aarch64_describe_plt (const LuArchText *plt, gsize offset)
+{
+  guint64 saved = plt->size > PLT_START ? find_saved (plt) : 0;
+  /* In a static program nothing is bound lazily, so there is no beginning: the entries are those of
+   * functions whose address a resolver chose (R_AARCH64_IRELATIVE). */
+  guint64 start = saved > 0 ? PLT_START : 0;
+  guint64 end = find_end (plt, start);
+  GByteArray *out;
+  guint32 cie;
+
+  if (end <= start || plt->vaddr % INSTRUCTION != 0 || offset > MAX_OFFSET)
+    return NULL;
+  out = g_byte_array_new ();
+  cie = (guint32) offset + add_cie (out, plt_cie, sizeof plt_cie);
+  if (saved > 0)
+    add_beginning (out, cie, plt, saved);
+  add_fde (out, cie, plt, start, end);
   return out;
 }

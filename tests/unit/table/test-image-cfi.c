@@ -564,6 +564,18 @@ test_plt (void)
   check_plt (other, G_N_ELEMENTS (other), 0, 0);
 }
 
+/* Static programs have the entries alone, and nothing in them saves the link register. */
+static void
+test_plt_of_static (void)
+{
+  check_plt (plain + 8, G_N_ELEMENTS (plain) - 8, 32, 32);
+  check_plt (plain + 8, 8, 32, 32);
+  check_plt (plain + 8, 4, 32, 16);
+  check_plt (plain + 8, 3, 32, 0); /* the jump is missing */
+  check_plt (plain + 1, 4, 32, 16);
+  check_plt (plain + 16, 8, 32, 0);
+}
+
 /* Opens a file with a table and a .debug_frame, whose CFI is that of code behind the table. */
 static LuImage *
 open_plt_and_debug_frame (gboolean is_compressed, guint32 last_word)
@@ -619,6 +631,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image-cfi/tables-that-lie", test_tables_that_lie);
   g_test_add_func ("/image-cfi/vdso", test_vdso);
   g_test_add_func ("/image-cfi/plt", test_plt);
+  g_test_add_func ("/image-cfi/plt-of-static", test_plt_of_static);
   g_test_add_func ("/image-cfi/plt-and-debug-frame", test_plt_and_debug_frame);
   g_test_add_func ("/image-cfi/plain", test_plain_debug_frame);
   g_test_add_func ("/image-cfi/zlib", test_zlib_debug_frame);
