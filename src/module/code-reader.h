@@ -56,8 +56,8 @@ gboolean lu_code_reader_may_work (LuCodeReader *self, gint32 pid);
 void lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns);
 
 /* Asks for rows for the code of a module that no CFI covers, first around an ELF address. Returns
- * whether there may be new ones; if these have yet to come, they are noted. Without limits, waits
- * for all of them instead. */
+ * FALSE if those have yet to come, which is noted unless nothing could be begun for them; otherwise
+ * they are there, or there are none. Without limits, waits for all of them instead. */
 gboolean lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped,
                                    guint64 address);
 

@@ -539,7 +539,7 @@ lu_table_slot_extend (LuTableSlot *slot, LuImage *image, const LuExtraRows *rows
 gboolean
 lu_table_slot_may_fill_gaps (LuTableSlot *self)
 {
-  return atomic_load_explicit (&self->may_fill, memory_order_relaxed) != 0;
+  return atomic_load_explicit (&self->may_fill, memory_order_acquire) != 0;
 }
 
 void

@@ -324,13 +324,15 @@ ask_rows (LuCodeReader *reader, const LuMappedModule *file, const LuFrameCall *c
           LuCallKind *kind)
 {
   LuTableSlot *slot = lu_module_table_slot (call->mapping->module);
+  gboolean is_final = lu_code_reader_fill_gaps (reader, file, target - call->mapping->bias);
 
-  if (lu_code_reader_fill_gaps (reader, file, target - call->mapping->bias)
-      && is_target (call, target))
+  /* The rows that say where the code leads may come last, and between this look and the next. */
+  is_final = is_final
+             && (slot == NULL
+                 || !(lu_table_slot_may_fill_gaps (slot) || lu_table_slot_is_filling (slot)));
+  if (is_target (call, target))
     *kind = LU_CALL_DIRECT;
-  else if (slot != NULL && (lu_table_slot_is_filling (slot) || lu_table_slot_may_fill_gaps (slot)))
-    return LU_CODE_OVER_BUDGET;
-  return LU_CODE_READ;
+  return *kind == LU_CALL_DIRECT || is_final ? LU_CODE_READ : LU_CODE_OVER_BUDGET;
 }
 
 /* Sets *kind to DIRECT if the call leads to the code, perhaps through a procedure linkage table,
