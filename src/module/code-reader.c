@@ -208,7 +208,8 @@ lu_code_reader_fill_gaps (LuCodeReader *self, const LuMappedModule *mapped, guin
     return TRUE;
   if (lu_table_slot_may_fill_gaps (slot) && (file = find_file (self, mapped)) != NULL)
     lu_table_slot_fill_gaps (slot, lu_module_image (mapped->module), lu_fd_duplicate (file->fd));
-  may_fill = lu_table_slot_may_fill_gaps (slot); /* before the other flag, which may fall meanwhile */
+  may_fill =
+      lu_table_slot_may_fill_gaps (slot); /* before the other flag, which may fall meanwhile */
   return lu_table_slot_is_filling (slot) ? await_filled (self, slot, address) : !may_fill;
 }
 
