@@ -4,14 +4,15 @@
 /* arbiter.c FILE… - makes rows from the instructions of files that have CFI, without looking at it,
  * and compares them with the CFI at every instruction.
  *
- * Apart are assembly, known from debug information, and code that only exceptions lead to (with
- * --landing-pads), which no code without CFI has.
+ * Apart are assembly, known from debug information, code that only exceptions lead to (with
+ * --landing-pads), which no code without CFI has, and places where the CFI is wrong by itself: it
+ * changes the CFA behind an instruction that leaves the stack pointer as it is.
  *
  * For each file: instructions with CFI, the share of them with a row, and rows that are wrong; -v
  * prints each wrong one. The code is looked at in the parts that a recording takes, or with --whole
  * at once. Code whose CFI is not a plain frame (expressions, ends of stacks) is not counted.
  * --limit-rows P and --limit-wrong N set the percentage of instructions with rows, and the wrong
- * ones in a million, at which the program fails. */
+ * ones in a million, at which the program fails. It fails, too, if there is nothing to compare. */
 
 #include "apart.h"
 
@@ -32,7 +33,8 @@ typedef struct
 {
   guint64 n, n_rows, n_wrong, n_unclear;
   guint64 n_assembly, n_assembly_rows, n_assembly_wrong;
-  guint64 n_pads; /* instructions that only exceptions lead to */
+  guint64 n_pads;      /* instructions that only exceptions lead to */
+  guint64 n_cfi_wrong; /* the CFI contradicts itself */
   double seconds;
   guint64 bytes;
 } Counts;
@@ -54,6 +56,9 @@ typedef struct
   Counts counts;
   gboolean is_verbose;
 } Arbiter;
+
+/* Instructions between a place where the CFI is wrong and the next one where it is right. */
+#define MAX_AGREEING 8
 
 static gboolean is_whole;
 static const char *pads_path;
@@ -152,12 +157,60 @@ is_assembly (const Arbiter *self, guint64 address)
 }
 
 static void
-print_wrong (guint64 address, const struct lu_rule *cfi, const struct lu_rule *rule)
+print_difference (const char *what, guint64 address, const struct lu_rule *cfi,
+                  const struct lu_rule *rule)
 {
   g_autofree char *a = lu_rule_to_text (cfi, &lu_arch_x86_64);
   g_autofree char *b = lu_rule_to_text (rule, &lu_arch_x86_64);
 
-  g_print ("  wrong %#" G_GINT64_MODIFIER "x: CFI %s, code %s\n", address, a, b);
+  g_print ("  %s %#" G_GINT64_MODIFIER "x: CFI %s, code %s\n", what, address, a, b);
+}
+
+static const guint8 *
+bytes_at (const Arbiter *self, guint64 address, gsize *left)
+{
+  for (guint i = 0; i < self->file->ranges->len; i++)
+    {
+      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
+
+      *left = range->size - (address - range->start);
+      if (address - range->start < range->size)
+        return range->bytes + (address - range->start);
+    }
+  return NULL;
+}
+
+/* Returns whether the CFI at an address, with which the code does not agree, contradicts the CFI
+ * that follows: it comes to agree with the code, by another CFA, before any instruction changes
+ * what the CFA is made from. LLVM describes some changes of the stack pointer too late, as before a
+ * branch that it has moved in front of two equal ends of a function. */
+static gboolean
+is_cfi_wrong (const Arbiter *self, guint64 address, const struct lu_rule *cfi)
+{
+  guint32 base = 1u << (cfi->cfa_kind == LU_CFA_SP ? LU_CODE_SP : LU_CODE_FP);
+
+  for (guint i = 0; i < MAX_AGREEING; i++)
+    {
+      const struct lu_rule *next;
+      const LuFrameFacts *facts;
+      const guint8 *bytes;
+      gsize left;
+      LuOp op;
+
+      bytes = bytes_at (self, address, &left);
+      if (bytes == NULL || !lu_decoder_decode (bytes, left, address, &op) || (op.writes & base) != 0
+          || op.kind == LU_OP_JUMP || op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_RETURN
+          || op.kind == LU_OP_STOP)
+        return FALSE;
+      address += op.size;
+      next = lu_table_find (self->table, address);
+      facts = find_facts (self, address);
+      if (next == NULL || !is_plain (next) || next->cfa_kind != cfi->cfa_kind || facts == NULL)
+        return FALSE;
+      if (judge (facts, next) == RIGHT)
+        return next->cfa_off != cfi->cfa_off;
+    }
+  return FALSE;
 }
 
 static void
@@ -186,24 +239,17 @@ compare (Arbiter *self, guint64 address)
     }
   *(is_apart ? &counts->n_assembly_rows : &counts->n_rows) += 1;
   verdict = judge (facts, cfi);
+  if (verdict == WRONG && is_cfi_wrong (self, address, cfi))
+    {
+      counts->n_cfi_wrong++;
+      if (self->is_verbose)
+        print_difference ("CFI is wrong", address, cfi, &rule);
+      return;
+    }
   *(is_apart ? &counts->n_assembly_wrong : &counts->n_wrong) += verdict == WRONG;
   counts->n_unclear += verdict == UNCLEAR;
   if (verdict == WRONG && self->is_verbose)
-    print_wrong (address, cfi, &rule);
-}
-
-static const guint8 *
-bytes_at (const Arbiter *self, guint64 address, gsize *left)
-{
-  for (guint i = 0; i < self->file->ranges->len; i++)
-    {
-      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
-
-      *left = range->size - (address - range->start);
-      if (address - range->start < range->size)
-        return range->bytes + (address - range->start);
-    }
-  return NULL;
+    print_difference ("wrong", address, cfi, &rule);
 }
 
 static void
@@ -305,9 +351,14 @@ arbitrate (const char *path, gboolean is_verbose)
                is_fine ? "" : "  BEYOND THE LIMIT");
       g_print ("%-40s %9" G_GUINT64_FORMAT " of assembly, %" G_GUINT64_FORMAT
                " with rows, %" G_GUINT64_FORMAT " of them wrong; %" G_GUINT64_FORMAT
-               " behind landing pads\n",
+               " behind landing pads; %" G_GUINT64_FORMAT " where the CFI is wrong\n",
                "  apart", self.counts.n_assembly, self.counts.n_assembly_rows,
-               self.counts.n_assembly_wrong, self.counts.n_pads);
+               self.counts.n_assembly_wrong, self.counts.n_pads, self.counts.n_cfi_wrong);
+    }
+  else
+    {
+      g_print ("%-40s nothing to compare: no CFI, or too much code without --whole\n", path);
+      is_fine = FALSE;
     }
   lu_cfi_free (cfi);
   if (fd >= 0)
