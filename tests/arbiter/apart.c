@@ -54,8 +54,8 @@ arbiter_read_assembly (const char *path)
   return found;
 }
 
-static const guint8 *
-bytes_at (const LuCodeFile *file, guint64 address, gsize *left)
+const guint8 *
+arbiter_bytes_at (const LuCodeFile *file, guint64 address, gsize *left)
 {
   guint n = lu_code_file_first (file->ranges, address + 1);
   const LuCodeBytes *range = n > 0 ? &g_array_index (file->ranges, LuCodeBytes, n - 1) : NULL;
@@ -113,7 +113,7 @@ arbiter_follow_pads (const char *pads, const LuCodeFile *file,
       LuOp op;
 
       g_array_set_size (paths, paths->len - 1);
-      while ((bytes = bytes_at (file, address, &left)) != NULL && !is_known (data, address)
+      while ((bytes = arbiter_bytes_at (file, address, &left)) != NULL && !is_known (data, address)
              && lu_decoder_decode (bytes, left, address, &op)
              && g_hash_table_add (found, ARBITER_KEY (address)) && !is_end (file, &op))
         {

@@ -19,3 +19,7 @@ GHashTable *arbiter_follow_pads (const char *pads, const LuCodeFile *file,
                                  gpointer data);
 /* The set's key for an address. */
 #define ARBITER_KEY(address) GSIZE_TO_POINTER (address)
+
+/* Returns the code at an ELF address, borrowed from the file, and how much there is from there on;
+ * or NULL. */
+const guint8 *arbiter_bytes_at (const LuCodeFile *file, guint64 address, gsize *left);

@@ -166,20 +166,6 @@ print_difference (const char *what, guint64 address, const struct lu_rule *cfi,
   g_print ("  %s %#" G_GINT64_MODIFIER "x: CFI %s, code %s\n", what, address, a, b);
 }
 
-static const guint8 *
-bytes_at (const Arbiter *self, guint64 address, gsize *left)
-{
-  for (guint i = 0; i < self->file->ranges->len; i++)
-    {
-      const LuCodeBytes *range = &g_array_index (self->file->ranges, LuCodeBytes, i);
-
-      *left = range->size - (address - range->start);
-      if (address - range->start < range->size)
-        return range->bytes + (address - range->start);
-    }
-  return NULL;
-}
-
 /* Returns whether the CFI at an address, with which the code does not agree, contradicts the CFI
  * that follows: it comes to agree with the code, by another CFA, before any instruction changes
  * what the CFA is made from. LLVM describes some changes of the stack pointer too late, as before a
@@ -197,7 +183,7 @@ is_cfi_wrong (const Arbiter *self, guint64 address, const struct lu_rule *cfi)
       gsize left;
       LuOp op;
 
-      bytes = bytes_at (self, address, &left);
+      bytes = arbiter_bytes_at (self->file, address, &left);
       if (bytes == NULL || !lu_decoder_decode (bytes, left, address, &op) || (op.writes & base) != 0
           || op.kind == LU_OP_JUMP || op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_RETURN
           || op.kind == LU_OP_STOP)
@@ -261,7 +247,7 @@ compare_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 
   for (guint64 at = from; at < to; at += op.size)
     {
-      const guint8 *bytes = bytes_at (self, at, &left);
+      const guint8 *bytes = arbiter_bytes_at (self->file, at, &left);
 
       if (bytes == NULL || !lu_decoder_decode (bytes, MIN (left, to - at), at, &op))
         return;
