@@ -36,6 +36,7 @@ struct _LuProcess
   _Atomic (gpointer) command_line; /* Text, reference, set once */
   _Atomic (gpointer) mountinfo;    /* owned text, set once */
   _Atomic (gpointer) old_names;    /* LuThreadNames, owned, set once and not changed */
+  atomic_size_t queued;            /* bytes of samples that wait for the worker */
   LuThreadNames *new_names;        /* drain thread; owned; NULL: none */
   /* Oldest first, the last is current; drain thread only. Most processes use only `few`. */
   LuAddressSpaceVersion *versions; /* owned, unless it is `few` */
@@ -108,6 +109,24 @@ guint64
 lu_process_start_time (const LuProcess *self)
 {
   return self->start_time;
+}
+
+void
+lu_process_add_queued (LuProcess *self, gsize bytes)
+{
+  atomic_fetch_add_explicit (&self->queued, bytes, memory_order_relaxed);
+}
+
+void
+lu_process_take_queued (LuProcess *self, gsize bytes)
+{
+  atomic_fetch_sub_explicit (&self->queued, bytes, memory_order_relaxed);
+}
+
+gsize
+lu_process_queued (const LuProcess *self)
+{
+  return atomic_load_explicit (&self->queued, memory_order_relaxed);
 }
 
 const char *

@@ -40,6 +40,10 @@ gint32 lu_process_pid (const LuProcess *self);
 /* Unique in this run, from 1: tells the incarnations of a pid apart. */
 guint64 lu_process_id (const LuProcess *self);
 guint64 lu_process_start_time (const LuProcess *self); /* ns; 0 if it ran before the recording */
+/* Bytes of the process's samples that wait for the worker: adds to them, or takes from them. */
+void lu_process_add_queued (LuProcess *self, gsize bytes);
+void lu_process_take_queued (LuProcess *self, gsize bytes);
+gsize lu_process_queued (const LuProcess *self);
 /* Returns at most 15 characters, the kernel's name since exec (or discovery). */
 const char *lu_process_comm (const LuProcess *self);
 /* Returns the command line with spaces between arguments if it was read in time; otherwise the

@@ -211,12 +211,20 @@ lu_dispatch_log (LuDispatch *self, guint64 time, const char *text)
 
 /* Samples */
 
+/* Returns how many bytes of the queue samples may still use. */
+static gsize
+room_for_samples (LuQueue *queue)
+{
+  gsize limit = lu_queue_max_message (queue) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
+  gsize used = lu_queue_used (queue);
+
+  return limit - MIN (used, limit);
+}
+
 static gboolean
 has_room_for_samples (LuQueue *queue)
 {
-  gsize limit = lu_queue_max_message (queue) * 2 / SIDEBAND_SHARE * (SIDEBAND_SHARE - 1);
-
-  return lu_queue_used (queue) <= limit;
+  return room_for_samples (queue) > 0;
 }
 
 /* Returns room for a sample, or for what is made of it; NULL if there is none. */
@@ -226,10 +234,23 @@ reserve_for_sample (LuQueue *queue, gsize size)
   return has_room_for_samples (queue) ? lu_queue_reserve (queue, size) : NULL;
 }
 
+/* Returns room for a sample in the worker's queue. A process has as much of it as it leaves to
+ * others: its samples must not be why those of others are given up while a file is read for it. */
+static gpointer
+reserve_for_worker (LuDispatch *self, const LuProcess *process, gsize size)
+{
+  if (self->live && process != NULL
+      && lu_process_queued (process) + size > room_for_samples (self->to_worker))
+    return NULL;
+  return reserve_for_sample (self->to_worker, size);
+}
+
 /* Sends the worker what was written to such room. */
 static void
-send_to_worker (LuDispatch *self, gsize size)
+send_to_worker (LuDispatch *self, LuProcess *process, gsize size)
 {
+  if (process != NULL)
+    lu_process_add_queued (process, size);
   lu_queue_commit_quietly (self->to_worker, size);
   if (lu_queue_used (self->to_worker) >= WORKER_BATCH_BYTES)
     lu_queue_wake (self->to_worker);
@@ -347,13 +368,13 @@ static gboolean
 send_to_verify (LuDispatch *self, const LuStackMessage *stack)
 {
   gsize size = lu_stack_message_size (stack);
-  LuStackMessage *message = reserve_for_sample (self->to_worker, size);
+  LuStackMessage *message = reserve_for_worker (self, stack->header.process, size);
 
   if (message == NULL)
     return FALSE;
   memcpy (message, stack, size);
   message->kind = LU_MESSAGE_VERIFY;
-  send_to_worker (self, size);
+  send_to_worker (self, stack->header.process, size);
   return TRUE;
 }
 
@@ -467,12 +488,12 @@ send_sample (LuDispatch *self, const LuLocatedEvent *located)
   gsize size = sizeof (LuSampleMessage) + n_words * sizeof (guint64)
                + lu_round_up_8 (sample->stack_size)
                + chain->part.n_frames * sizeof (struct lu_interp_frame);
-  LuSampleMessage *message = reserve_for_sample (self->to_worker, size);
+  LuSampleMessage *message = reserve_for_worker (self, located->process, size);
 
   if (message == NULL)
     return FALSE;
   fill_sample (message, located, pair, chain);
-  send_to_worker (self, size);
+  send_to_worker (self, located->process, size);
   return TRUE;
 }
 

@@ -20,7 +20,7 @@
 #include <sys/eventfd.h>
 
 /* Room for samples while the worker reads a large file; untouched memory costs nothing. */
-#define WORKER_QUEUE_BYTES (16u << 20)
+#define WORKER_QUEUE_BYTES (32u << 20)
 #define ANSWER_QUEUE_BYTES (4u << 20)
 /* Half a minute of stacks at 1 kHz on two CPUs, as the output may block for a while. */
 #define WRITER_QUEUE_BYTES (32u << 20)

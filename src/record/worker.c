@@ -517,6 +517,20 @@ answer_or_hold (LuWorker *self, LuMessage *message, gsize size)
     answer (self, message);
 }
 
+/* The process may have another sample queued in place of this one. */
+static void
+note_taken (const LuMessage *message, gsize size)
+{
+  LuProcess *process = NULL;
+
+  if (message->kind == LU_MESSAGE_SAMPLE)
+    process = ((const LuSampleMessage *) message)->header.process;
+  else if (message->kind == LU_MESSAGE_VERIFY)
+    process = ((const LuStackMessage *) message)->header.process;
+  if (process != NULL)
+    lu_process_take_queued (process, size);
+}
+
 /* FALSE: the thread was left behind meanwhile, and must not touch the queues. */
 static gboolean
 handle_and_answer (LuWorker *self, LuMessage *message, gsize size)
@@ -525,6 +539,7 @@ handle_and_answer (LuWorker *self, LuMessage *message, gsize size)
 
   self->awaited = (LuAwaitedRows){ 0 };
   self->may_wait = may_hold (self) && lu_held_answers_have_room (self->held, message, size);
+  note_taken (message, size);
   set_busy (self, message);
   handle (self, message);
   is_left_behind = end_busy (self);

@@ -85,7 +85,8 @@ drop_header (const LuSampleHeader *header)
 static int
 take (LuQueue *queue, LuStatus *status)
 {
-  const LuMessage *message = lu_queue_peek (queue, NULL);
+  gsize size;
+  const LuMessage *message = lu_queue_peek (queue, &size);
   int kind = message != NULL ? (int) message->kind : -1;
 
   if (kind == LU_MESSAGE_STACK || kind == LU_MESSAGE_VERIFY)
@@ -95,7 +96,10 @@ take (LuQueue *queue, LuStatus *status)
         *status = ((const LuStackMessage *) message)->status;
     }
   if (kind == LU_MESSAGE_SAMPLE)
-    drop_header (&((const LuSampleMessage *) message)->header);
+    {
+      lu_process_take_queued (((const LuSampleMessage *) message)->header.process, size);
+      drop_header (&((const LuSampleMessage *) message)->header);
+    }
   if (kind == LU_MESSAGE_PROCESS)
     {
       lu_process_unref (((const LuProcessMessage *) message)->process);
@@ -169,7 +173,7 @@ test_a_full_worker (Fixture *self, gconstpointer is_live)
     }
   while (lu_counters_get (counters, LU_COUNTER_REFUSED_BY_WORKER) == 0 && ++n < 1000);
   g_assert_cmpuint (lu_counters_get (counters, LU_COUNTER_SENT_TO_WORKER), ==, n);
-  g_assert_cmpuint (n, >, QUEUE_BYTES / STACK_BYTES / 2);
+  g_assert_cmpuint (n, >, QUEUE_BYTES / STACK_BYTES / 3);
   /* A sample stays in its ring while that has room. */
   self->can_wait = TRUE;
   g_assert_cmpint (offer (self, &strange), ==, LU_DISPATCH_NO_ROOM);
@@ -184,6 +188,38 @@ test_a_full_worker (Fixture *self, gconstpointer is_live)
   g_assert_cmpint (take (self->to_writer, NULL), ==, LU_MESSAGE_DEFERRED);
   take_all (self->to_worker);
   take_all (self->to_writer);
+}
+
+/* A process whose samples nobody takes does not use up the room that others need. */
+static void
+test_processes_share_a_worker (Fixture *self, gconstpointer is_live)
+{
+  LuEvent strange = strange_sample (self);
+  const LuCounters *counters = lu_dispatch_counters (self->dispatch);
+  LuProcess *processes[] = { self->process, lu_process_new (PID, 1, "y", self->space),
+                             lu_process_new (PID, 2, "z", self->space) };
+  guint n_last = G_MAXUINT;
+
+  for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
+    {
+      guint64 n_refused = lu_counters_get (counters, LU_COUNTER_REFUSED_BY_WORKER);
+      guint n = 0;
+
+      self->process = processes[i];
+      while (offer (self, &strange) == LU_DISPATCH_DONE && n < 1000
+             && lu_counters_get (counters, LU_COUNTER_REFUSED_BY_WORKER) == n_refused)
+        n++;
+      g_assert_cmpuint (n, >=, 4);
+      g_assert_cmpuint (n, <, n_last);
+      n_last = n;
+    }
+  take_all (self->to_worker);
+  take_all (self->to_writer);
+  for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
+    g_assert_cmpuint (lu_process_queued (processes[i]), ==, 0);
+  lu_process_unref (processes[1]);
+  lu_process_unref (processes[2]);
+  self->process = processes[0];
 }
 
 /* A request to open a file can wait. */
@@ -483,6 +519,7 @@ main (int argc, char **argv)
   add ("order", TRUE, test_places_are_kept_in_order);
   add ("copy", TRUE, test_a_copy_is_the_sample);
   add ("full-worker", TRUE, test_a_full_worker);
+  add ("shared-worker", TRUE, test_processes_share_a_worker);
   add ("full-worker-of-a-file", FALSE, test_a_full_worker_of_a_file);
   add ("stuck-worker", TRUE, test_a_stuck_worker_costs_one_wait);
   add ("chains", TRUE, test_chains_go_with_their_samples);
