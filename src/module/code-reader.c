@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/speed.h"
 #include "module/opener.h"
-#include "module/read-budget.h"
+#include "base/time-budget.h"
 
 /* Files that stay open; a recording has few descriptors. */
 #define N_FILES 6
@@ -43,7 +43,7 @@ struct _LuCodeReader
   guint n_reads_left, n_opens;
   gboolean is_limited;
   LuAwaitedRows *awaited; /* borrowed; NULL: nobody asks */
-  LuReadBudget *budget;
+  LuTimeBudget *budget;
 };
 
 LuCodeReader *
@@ -53,7 +53,7 @@ lu_code_reader_new (void)
 
   for (guint i = 0; i < N_FILES; i++)
     self->files[i].fd = -1;
-  self->budget = lu_read_budget_new (lu_machine_slowness ());
+  self->budget = lu_time_budget_new (&lu_time_shares_for_files, lu_machine_slowness ());
   self->is_limited = TRUE;
   return self;
 }
@@ -83,7 +83,7 @@ lu_code_reader_free (LuCodeReader *self)
     return;
   for (guint i = 0; i < N_FILES; i++)
     lu_fd_clear (&self->files[i].fd);
-  lu_read_budget_free (self->budget);
+  lu_time_budget_free (self->budget);
   g_free (self);
 }
 
@@ -173,14 +173,14 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
 gboolean
 lu_code_reader_may_work (LuCodeReader *self, gint32 pid)
 {
-  return !self->is_limited || lu_read_budget_has (self->budget, pid);
+  return !self->is_limited || lu_time_budget_has (self->budget, pid);
 }
 
 void
 lu_code_reader_charge (LuCodeReader *self, gint32 pid, guint64 ns)
 {
   if (self->is_limited)
-    lu_read_budget_charge (self->budget, pid, ns);
+    lu_time_budget_charge (self->budget, pid, ns);
 }
 
 /* Asks for the rows around an address, and notes them if they have yet to come. A replay waits for
@@ -239,13 +239,13 @@ refill (LuCodeReader *self, const LuMappedModule *mapped, LuImage *image)
 
   if (lu_image_cfi_size (image) + lu_images_cfi_bytes () > lu_images_limit ()
       || (lu_image_is_compressed (image) && lu_image_cfi_size (image) > lu_images_limit () / 2)
-      || (is_costly && !lu_read_budget_has (self->budget, mapped->pid)))
+      || (is_costly && !lu_time_budget_has (self->budget, mapped->pid)))
     return LU_CODE_OVER_BUDGET;
   file = find_file (self, mapped);
   if (file == NULL)
     return LU_CODE_OVER_BUDGET;
   is_done = file->fd >= 0 && lu_image_refill_cfi (image, file->fd);
-  lu_read_budget_charge (self->budget, mapped->pid, lu_thread_cpu_ns () - begin);
+  lu_time_budget_charge (self->budget, mapped->pid, lu_thread_cpu_ns () - begin);
   return is_done ? LU_CODE_READ : LU_CODE_UNREADABLE;
 }
 

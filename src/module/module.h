@@ -16,7 +16,7 @@
 typedef enum
 {
   LU_MODULE_PENDING, /* not opened yet */
-  LU_MODULE_WAITING, /* not opened yet, because its process has used up its time (read-budget.h) */
+  LU_MODULE_WAITING, /* not opened yet, because its process has used up its time (time-budget.h) */
   LU_MODULE_READY,   /* the image is available */
   LU_MODULE_GONE,    /* no file with this identity could be opened */
   LU_MODULE_BROKEN,  /* opened, but not an ELF file that we can use */

@@ -13,7 +13,7 @@
 #include "module/file-rows.h"
 #include "module/identity.h"
 #include "module/image-cache.h"
-#include "module/read-budget.h"
+#include "base/time-budget.h"
 
 /* Most files have no table and are never sampled: smaller CFI is kept, because reading it twice
  * costs more than its memory. */
@@ -26,7 +26,7 @@ struct _LuOpener
   LuImageCache *images;
   LuImage *vdso_images[2]; /* owned; vDSOs of this kernel: 64-bit, 32-bit */
   LuTables *tables;        /* borrowed; NULL: none */
-  LuReadBudget *budget;
+  LuTimeBudget *budget;
 };
 
 typedef enum
@@ -183,7 +183,7 @@ lu_opener_new (gboolean live, gsize budget)
 
   self->is_live = live;
   self->images = lu_image_cache_new (budget);
-  self->budget = lu_read_budget_new (lu_machine_slowness ());
+  self->budget = lu_time_budget_new (&lu_time_shares_for_files, lu_machine_slowness ());
   return self;
 }
 
@@ -201,7 +201,7 @@ lu_opener_free (LuOpener *self)
   lu_image_cache_free (self->images);
   lu_image_unref (self->vdso_images[0]);
   lu_image_unref (self->vdso_images[1]);
-  lu_read_budget_free (self->budget);
+  lu_time_budget_free (self->budget);
   g_free (self);
 }
 
@@ -256,7 +256,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
 
   if (lu_module_state (module) > LU_MODULE_WAITING)
     return TRUE;
-  if (!lu_read_budget_has (self->budget, hint.pid))
+  if (!lu_time_budget_has (self->budget, hint.pid))
     {
       lu_module_set_waiting (module);
       return FALSE;
@@ -270,7 +270,7 @@ lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, gui
     lu_module_set_waiting (module);
   else
     publish (self, module, outcome, image);
-  lu_read_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
+  lu_time_budget_charge (self->budget, hint.pid, lu_thread_cpu_ns () - begin);
   return !must_wait;
 }
 

@@ -36,7 +36,7 @@ void lu_opener_settle (LuOpener *self);
 
 /* Opens the file of `module` and publishes the outcome. pid, start, end: one of its mappings, for
  * map_files; pid 0: unknown. Does nothing if already published. Returns FALSE, without publishing,
- * if the file has to wait because the process or its user has used up its time (read-budget.h), or
+ * if the file has to wait because the process or its user has used up its time (time-budget.h), or
  * its file system takes long to answer (copy-file.h). */
 gboolean lu_opener_open (LuOpener *self, LuModule *module, gint32 pid, guint64 start, guint64 end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* waiting-files.h - files that wait because their process has used up its time (read-budget.h).
+/* waiting-files.h - files that wait because their process has used up its time (time-budget.h).
  *
  * When there is time again, processes take turns: that which has had the fewest files opened comes
  * first, among those the one whose file was sampled most. Otherwise one process with hundreds of

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/copy-file.h"
 #include "base/speed.h"
+#include "base/time-budget.h"
 #include "bpf-unwound.h"
 #include "callchain.h"
 #include "held-answers.h"
@@ -21,29 +22,29 @@
 
 /* Bytes of images that no module uses any more. */
 #define IMAGE_BUDGET (4u << 20)
-/* Unwinding may take one ns in so many; further samples end as "over budget". Hostile programs can
- * make samples that only libdwfl unwinds, slowly, and files have to be opened as well. It is
- * counted for a second, or on a slow machine for several: a program that starts makes as many
- * samples at once there. */
-#define BUDGET_SECOND_NS G_GUINT64_CONSTANT (1000000000)
-#define UNWIND_SHARE     2
+#define SECOND_NS    G_GUINT64_CONSTANT (1000000000)
 /* The writer is woken for this many bytes of answers, or when there is nothing more to do. */
 #define ANSWER_BATCH_BYTES (256u << 10)
 /* How often free memory is given back; a burst of processes leaves holes in the heap. */
-#define TRIM_NS (30 * BUDGET_SECOND_NS)
+#define TRIM_NS (30 * SECOND_NS)
 /* How often waiting files are tried again. */
 #define RETRY_MS 50
 /* How long a sample waits for rows of its code, how often it is looked whether they are there, and
  * how much time that may take before other requests have their turn. */
-#define HELD_NS (2 * BUDGET_SECOND_NS)
+#define HELD_NS (2 * SECOND_NS)
 #define HELD_MS 3
-#define TURN_NS (BUDGET_SECOND_NS / 200)
+#define TURN_NS (SECOND_NS / 200)
 /* Samples wait until so long before the end, which leaves time to unwind them. */
 #define HELD_END_US (250 * 1000)
 /* lu_worker_join() checks this often whether the worker still makes progress. */
 #define JOIN_INTERVAL_NS (20 * 1000 * 1000)
 /* A request that is this much too late at the end hangs. */
 #define JOIN_GRACE_US (50 * 1000)
+
+/* How much time unwinding may take; further samples end as "over budget". Hostile programs can make
+ * samples that only libdwfl unwinds, slowly, or whose CFI takes long to read, and files have to be
+ * opened as well. Most recordings are of one process, which may use more than its files. */
+static const LuTimeShares unwind_shares = { .process = 4, .user = 3, .total = 2 };
 
 struct _LuWorker
 {
@@ -67,8 +68,7 @@ struct _LuWorker
   LuStack *bpf_unwound; /* for comparing engines; NULL until the first is compared */
   LuFrame kernel[LU_CALLCHAIN_MAX_KERNEL_FRAMES];
   guint32 n_kernel;
-  guint64 budget_period;           /* ns, for which the budget is counted */
-  guint64 budget_start, unwind_ns; /* ns: unwinding took this much since then */
+  LuTimeBudget *budget; /* for unwinding */
   guint64 last_trim;
   LuWaitingFiles *waiting;
   guint64 last_try, last_look;
@@ -231,22 +231,22 @@ is_too_late (LuWorker *self)
   return deadline != 0 && g_get_monotonic_time () >= deadline;
 }
 
-/* Returns whether there is time to unwind a sample. Replays may take as long as they need, and so
- * may an engine that was chosen to unwind everything here. */
+/* Returns whether there is time to unwind a sample of the process. Replays may take as long as they
+ * need, and so may an engine that was chosen to unwind everything here. */
 static gboolean
-is_in_budget (LuWorker *self)
+is_in_budget (LuWorker *self, gint32 pid)
 {
-  guint64 now = lu_monotonic_ns ();
+  return !is_too_late (self)
+         && (!self->live || !self->unwinder->ops->walks_in_drain
+             || lu_time_budget_has (self->budget, pid));
+}
 
-  if (is_too_late (self))
-    return FALSE;
-  if (now - self->budget_start >= self->budget_period)
-    {
-      self->budget_start = now;
-      self->unwind_ns = 0;
-    }
-  return !self->live || !self->unwinder->ops->walks_in_drain
-         || self->unwind_ns < self->budget_period / UNWIND_SHARE;
+/* begin: CPU time of the thread, in ns, when it began to unwind. */
+static void
+charge (LuWorker *self, gint32 pid, guint64 begin)
+{
+  if (self->live)
+    lu_time_budget_charge (self->budget, pid, lu_thread_cpu_ns () - begin);
 }
 
 static void
@@ -255,7 +255,7 @@ unwind (LuWorker *self, LuSampleMessage *message)
   guint64 begin = lu_thread_cpu_ns (); /* not wall time: a busy machine is no reason to give up */
 
   lu_stack_reset (self->stack);
-  if (!is_in_budget (self))
+  if (!is_in_budget (self, message->header.pid))
     {
       self->stack->status = LU_STATUS_OVER_BUDGET;
       return;
@@ -272,7 +272,7 @@ unwind (LuWorker *self, LuSampleMessage *message)
   lu_opener_settle (self->opener);
   if (self->stack->status == LU_STATUS_OVER_BUDGET)
     note_end (self, message->header.space);
-  self->unwind_ns += lu_thread_cpu_ns () - begin;
+  charge (self, message->header.pid, begin);
   if (self->awaited.slot == NULL && lu_stack_ends_at_absent_page (self->stack, &message->sample))
     prefault_missing_pages (self, message);
 }
@@ -302,12 +302,12 @@ handle_verify (LuWorker *self, LuStackMessage *message)
                           .end_pc = message->end_pc };
   guint64 begin = lu_thread_cpu_ns ();
 
-  if (is_in_budget (self))
+  if (is_in_budget (self, message->header.pid))
     verify_frames (self, &message->header, message->frames + message->n_kernel, &verified);
   else
     verified = (LuVerified){ .status = LU_STATUS_OVER_BUDGET };
   lu_opener_settle (self->opener);
-  self->unwind_ns += lu_thread_cpu_ns () - begin;
+  charge (self, message->header.pid, begin);
   if (self->awaited.slot == NULL)
     lu_stack_message_end (message, &verified);
 }
@@ -663,7 +663,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
   self->output = options->output;
   self->places = options->places;
   self->live = options->live;
-  self->budget_period = lu_machine_slowness () * BUDGET_SECOND_NS;
+  self->budget = lu_time_budget_new (&unwind_shares, lu_machine_slowness ());
   self->held = lu_held_answers_new ();
   init_end (self);
   self->last_trim = lu_monotonic_ns ();
@@ -781,8 +781,8 @@ wait_for_end (LuWorker *self)
          && (deadline == 0 || !self->is_busy || g_get_monotonic_time () < deadline + JOIN_GRACE_US))
     {
       guint64 until = lu_monotonic_ns () + JOIN_INTERVAL_NS;
-      struct timespec time = { .tv_sec = (time_t) (until / BUDGET_SECOND_NS),
-                               .tv_nsec = (long) (until % BUDGET_SECOND_NS) };
+      struct timespec time = { .tv_sec = (time_t) (until / SECOND_NS),
+                               .tv_nsec = (long) (until % SECOND_NS) };
 
       pthread_cond_timedwait (&self->end, &self->mutex, &time);
       if (deadline != 0 && g_get_monotonic_time () > deadline)
@@ -832,6 +832,7 @@ lu_worker_free (LuWorker *self)
   pthread_cond_destroy (&self->end);
   lu_unwinder_free (self->unwinder);
   lu_opener_free (self->opener);
+  lu_time_budget_free (self->budget);
   lu_waiting_files_free (self->waiting);
   lu_held_answers_free (self->held);
   lu_held_answers_free (self->held_by_thread);

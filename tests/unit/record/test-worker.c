@@ -2,11 +2,13 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-worker.c - samples that wait for rows of their code: the worker goes on with others, answers
- * come in order, and nothing waits for ever. The engine only pretends. */
+ * come in order, and nothing waits for ever. No process uses up the time of others. The engine only
+ * pretends. */
 
 #include "record/worker.h"
 
 #include "base/clock.h"
+#include "base/speed.h"
 #include "record/messages.h"
 
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 #define BUDGET      (8u << 20)
 #define WAITING_TID 1
 #define OTHER_TID   2
+#define SLOW_TID    3
 #define MS          G_GUINT64_CONSTANT (1000000)
 #define LONG_MS     10000
 
@@ -29,11 +32,22 @@ typedef struct
 } Engine;
 
 static void
+work (guint64 cpu_ns)
+{
+  guint64 end = lu_thread_cpu_ns () + cpu_ns;
+
+  while (lu_thread_cpu_ns () < end)
+    ;
+}
+
+static void
 pretend (LuUnwinder *unwinder, const LuUnwindRequest *request, LuStack *stack)
 {
   Engine *self = (Engine *) unwinder;
 
   stack->status = LU_STATUS_COMPLETE;
+  if (request->tid == SLOW_TID)
+    work (lu_machine_slowness () * 550 * MS);
   if (request->tid != WAITING_TID)
     {
       g_atomic_int_inc (&self->n_other);
@@ -117,16 +131,22 @@ tear_down (Fixture *self, gconstpointer data)
 }
 
 static void
-send_sample (Fixture *self, gint32 tid)
+send_sample_of (Fixture *self, gint32 pid, gint32 tid)
 {
   LuSampleMessage *message = lu_queue_reserve (self->input, sizeof *message + sizeof self->words);
 
   *message = (LuSampleMessage){ .kind = LU_MESSAGE_SAMPLE,
-                                .header = { .pid = 1, .tid = tid },
+                                .header = { .pid = pid, .tid = tid },
                                 .sample.regs.n_words = 1,
                                 .sample.stack_size = 8 };
   memcpy (message->payload, self->words, sizeof self->words);
   lu_queue_commit (self->input, sizeof *message + sizeof self->words);
+}
+
+static void
+send_sample (Fixture *self, gint32 tid)
+{
+  send_sample_of (self, 1, tid);
 }
 
 static void
@@ -277,6 +297,21 @@ test_left_behind (void)
   lu_worker_abandon (self->worker);
 }
 
+/* A process whose samples take long to unwind has used up its time, and nobody else's. */
+static void
+test_time (Fixture *self, gconstpointer data)
+{
+  gint32 tid;
+
+  send_sample_of (self, getpid (), SLOW_TID);
+  send_sample_of (self, getpid (), OTHER_TID);
+  send_sample_of (self, 1, OTHER_TID);
+  g_assert_cmpint (take (self, &tid, LONG_MS), ==, LU_STATUS_COMPLETE);
+  g_assert_cmpint (take (self, &tid, LONG_MS), ==, LU_STATUS_OVER_BUDGET);
+  g_assert_cmpint (take (self, &tid, LONG_MS), ==, LU_STATUS_COMPLETE);
+  g_assert_cmpint (g_atomic_int_get (&self->engine.n_other), ==, 2);
+}
+
 static void
 add (const char *path, void (*test) (Fixture *, gconstpointer))
 {
@@ -292,6 +327,7 @@ main (int argc, char **argv)
   add ("/worker/limit", test_limit);
   add ("/worker/writer-is-behind", test_writer_is_behind);
   add ("/worker/end", test_end);
+  add ("/worker/time", test_time);
   g_test_add_func ("/worker/left-behind", test_left_behind);
   return g_test_run ();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-read-budget.c - time for reading files, per process, per user and in total. */
+/* test-time-budget.c - time for work, per process, per user and in total. */
 
-#include "module/read-budget.h"
+#include "base/time-budget.h"
 
 #include "base/clock.h"
 #include "base/speed.h"
@@ -42,23 +42,23 @@ stop_process (pid_t pid)
 static void
 test_process (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
   pid_t other = start_process (getuid ());
 
-  g_assert_true (lu_read_budget_has (budget, getpid ()));
-  lu_read_budget_charge (budget, getpid (), SECOND_NS * 3 / 10);
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
-  g_assert_true (lu_read_budget_has (budget, other));
-  g_assert_true (lu_read_budget_has (budget, 0)); /* unknown */
-  lu_read_budget_charge (budget, other, SECOND_NS * 3 / 10);
-  g_assert_false (lu_read_budget_has (budget, other));
+  g_assert_true (lu_time_budget_has (budget, getpid ()));
+  lu_time_budget_charge (budget, getpid (), SECOND_NS * 3 / 10);
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
+  g_assert_true (lu_time_budget_has (budget, other));
+  g_assert_true (lu_time_budget_has (budget, 0)); /* unknown */
+  lu_time_budget_charge (budget, other, SECOND_NS * 3 / 10);
+  g_assert_false (lu_time_budget_has (budget, other));
   stop_process (other);
 }
 
 static void
 test_user (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
   pid_t processes[3];
 
   if (getuid () != 0)
@@ -70,10 +70,10 @@ test_user (void)
     processes[i] = start_process (65534);
   g_usleep (50000); /* until they are of that user */
   for (guint i = 0; i < 2; i++)
-    lu_read_budget_charge (budget, processes[i], SECOND_NS * 3 / 10);
+    lu_time_budget_charge (budget, processes[i], SECOND_NS * 3 / 10);
   /* It has used nothing itself, but its user has used all. */
-  g_assert_false (lu_read_budget_has (budget, processes[2]));
-  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  g_assert_false (lu_time_budget_has (budget, processes[2]));
+  g_assert_true (lu_time_budget_has (budget, getpid ()));
   for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
     stop_process (processes[i]);
 }
@@ -81,39 +81,39 @@ test_user (void)
 static void
 test_total (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
 
-  lu_read_budget_charge (budget, GONE_PID, 2 * SECOND_NS);
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  lu_time_budget_charge (budget, GONE_PID, 2 * SECOND_NS);
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
 }
 
 static void
 test_filling (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
 
-  lu_read_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 100);
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  lu_time_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 100);
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
   g_usleep (200000); /* an eighth of it is more than is missing */
-  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  g_assert_true (lu_time_budget_has (budget, getpid ()));
 }
 
 /* The files of a program take longer on a slow machine; accounts fill up as slowly as elsewhere. */
 static void
 test_slow_machine (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (4);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 4);
   pid_t other = start_process (getuid ());
 
-  lu_read_budget_charge (budget, getpid (), SECOND_NS * 9 / 10);
-  g_assert_true (lu_read_budget_has (budget, getpid ()));
-  lu_read_budget_charge (budget, getpid (), SECOND_NS * 2 / 10);
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  lu_time_budget_charge (budget, getpid (), SECOND_NS * 9 / 10);
+  g_assert_true (lu_time_budget_has (budget, getpid ()));
+  lu_time_budget_charge (budget, getpid (), SECOND_NS * 2 / 10);
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
   g_usleep (200000); /* an eighth of it is less than is missing */
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
-  g_assert_true (lu_read_budget_has (budget, other));
-  lu_read_budget_charge (budget, other, SECOND_NS * 99 / 100); /* their user has no more */
-  g_assert_false (lu_read_budget_has (budget, other));
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
+  g_assert_true (lu_time_budget_has (budget, other));
+  lu_time_budget_charge (budget, other, SECOND_NS * 99 / 100); /* their user has no more */
+  g_assert_false (lu_time_budget_has (budget, other));
   stop_process (other);
 }
 
@@ -145,7 +145,7 @@ start_neighbour (void)
 static void
 test_busy_machine (void)
 {
-  g_autoptr (LuReadBudget) budget = lu_read_budget_new (1);
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
   guint64 end = lu_monotonic_ns () + SECOND_NS * 12 / 10;
   pid_t neighbours[4];
   cpu_set_t all, one;
@@ -161,27 +161,27 @@ test_busy_machine (void)
   g_assert_cmpint (sched_setaffinity (0, sizeof one, &one), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (neighbours); i++)
     neighbours[i] = start_neighbour ();
-  lu_read_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 10);
+  lu_time_budget_charge (budget, getpid (), SECOND_NS / 4 + SECOND_NS / 10);
   while (lu_monotonic_ns () < end)
     ;
-  g_assert_false (lu_read_budget_has (budget, getpid ()));
+  g_assert_false (lu_time_budget_has (budget, getpid ()));
   for (guint i = 0; i < G_N_ELEMENTS (neighbours); i++)
     stop_process (neighbours[i]);
   sched_setaffinity (0, sizeof all, &all);
   g_usleep (1000000); /* not waiting for a CPU */
-  g_assert_true (lu_read_budget_has (budget, getpid ()));
+  g_assert_true (lu_time_budget_has (budget, getpid ()));
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/read-budget/process", test_process);
-  g_test_add_func ("/read-budget/user", test_user);
-  g_test_add_func ("/read-budget/total", test_total);
-  g_test_add_func ("/read-budget/filling", test_filling);
-  g_test_add_func ("/read-budget/busy-machine", test_busy_machine);
-  g_test_add_func ("/read-budget/slow-machine", test_slow_machine);
-  g_test_add_func ("/read-budget/slowness", test_slowness);
+  g_test_add_func ("/time-budget/process", test_process);
+  g_test_add_func ("/time-budget/user", test_user);
+  g_test_add_func ("/time-budget/total", test_total);
+  g_test_add_func ("/time-budget/filling", test_filling);
+  g_test_add_func ("/time-budget/busy-machine", test_busy_machine);
+  g_test_add_func ("/time-budget/slow-machine", test_slow_machine);
+  g_test_add_func ("/time-budget/slowness", test_slowness);
   return g_test_run ();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* read-budget.c - see read-budget.h. */
+/* time-budget.c - see time-budget.h. */
 
-#include "module/read-budget.h"
+#include "base/time-budget.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -11,10 +11,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* An account gets one ns in this many. */
-#define PROCESS_SHARE 8
-#define USER_SHARE    4
-#define TOTAL_SHARE   2
 /* An account holds what it gets in so many ns on a machine that is not slow. */
 #define FULL_AFTER_NS G_GUINT64_CONSTANT (2000000000)
 /* With this many accounts, drop those that are full. */
@@ -29,8 +25,11 @@ typedef struct
   guint64 at;        /* as now(): left was that much */
 } Account;
 
-struct _LuReadBudget
+const LuTimeShares lu_time_shares_for_files = { .process = 8, .user = 4, .total = 2 };
+
+struct _LuTimeBudget
 {
+  LuTimeShares shares;
   Account total;
   GHashTable *users, *processes; /* id -> Account */
   guint64 full_after;            /* ns of time, in which an account fills up */
@@ -50,7 +49,7 @@ read_waited (void)
 /* Returns the time that this thread could have used, in ns: on a busy machine it gets a part of a
  * CPU, and shares of a whole CPU would be more than that. */
 static guint64
-now (LuReadBudget *self)
+now (LuTimeBudget *self)
 {
   guint64 time = lu_monotonic_ns ();
 
@@ -81,7 +80,7 @@ is_full (gpointer key, gpointer value, gpointer time)
 }
 
 static Account
-full_account (const LuReadBudget *self, guint share, guint64 time)
+full_account (const LuTimeBudget *self, guint share, guint64 time)
 {
   gint64 full = (gint64) (self->full_after / share);
 
@@ -90,7 +89,7 @@ full_account (const LuReadBudget *self, guint share, guint64 time)
 
 /* Returns the account, filled up. */
 static Account *
-find (const LuReadBudget *self, GHashTable *accounts, guint id, guint share, guint64 time)
+find (const LuTimeBudget *self, GHashTable *accounts, guint id, guint share, guint64 time)
 {
   Account *account = g_hash_table_lookup (accounts, GUINT_TO_POINTER (id));
 
@@ -107,37 +106,38 @@ find (const LuReadBudget *self, GHashTable *accounts, guint id, guint share, gui
 }
 
 static Account *
-find_process (LuReadBudget *self, gint32 pid, guint64 time)
+find_process (LuTimeBudget *self, gint32 pid, guint64 time)
 {
-  return find (self, self->processes, (guint) pid, PROCESS_SHARE, time);
+  return find (self, self->processes, (guint) pid, self->shares.process, time);
 }
 
 /* All processes that have ended share an account. */
 static Account *
-find_user (LuReadBudget *self, gint32 pid, guint64 time)
+find_user (LuTimeBudget *self, gint32 pid, guint64 time)
 {
   struct stat info = { .st_uid = G_MAXUINT32 };
   char path[32];
 
   g_snprintf (path, sizeof path, "/proc/%d", pid);
-  return find (self, self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32, USER_SHARE,
-               time);
+  return find (self, self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32,
+               self->shares.user, time);
 }
 
-LuReadBudget *
-lu_read_budget_new (guint slowness)
+LuTimeBudget *
+lu_time_budget_new (const LuTimeShares *shares, guint slowness)
 {
-  LuReadBudget *self = g_new0 (LuReadBudget, 1);
+  LuTimeBudget *self = g_new0 (LuTimeBudget, 1);
 
+  self->shares = *shares;
   self->full_after = slowness * FULL_AFTER_NS;
-  self->total = full_account (self, TOTAL_SHARE, now (self));
+  self->total = full_account (self, self->shares.total, now (self));
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return self;
 }
 
 void
-lu_read_budget_free (LuReadBudget *self)
+lu_time_budget_free (LuTimeBudget *self)
 {
   if (self == NULL)
     return;
@@ -147,7 +147,7 @@ lu_read_budget_free (LuReadBudget *self)
 }
 
 gboolean
-lu_read_budget_has (LuReadBudget *self, gint32 pid)
+lu_time_budget_has (LuTimeBudget *self, gint32 pid)
 {
   guint64 time = now (self);
 
@@ -159,7 +159,7 @@ lu_read_budget_has (LuReadBudget *self, gint32 pid)
 }
 
 void
-lu_read_budget_charge (LuReadBudget *self, gint32 pid, guint64 ns)
+lu_time_budget_charge (LuTimeBudget *self, gint32 pid, guint64 ns)
 {
   guint64 time = now (self);
 
