@@ -78,6 +78,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
     return;
   space = lu_address_space_new ();
   process = lu_process_new (event->pid, event->time, event->comm.name, space);
+  lu_process_set_executed (process);
   pid = lu_process_table_put (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
   lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);

@@ -15,6 +15,8 @@ typedef struct
 } LuAddressSpaceVersion;
 
 LuProcess *lu_process_new (gint32 pid, guint64 start_time, const char *comm, LuAddressSpace *space);
+/* Before any other thread knows the process: it begins with an exec. */
+void lu_process_set_executed (LuProcess *self);
 /* Replaces the address space from `time` on; takes it. lu_process_address_space_at() still finds
  * the old one. */
 void lu_process_take_address_space (LuProcess *self, guint64 time, LuAddressSpace *space);

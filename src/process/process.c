@@ -28,7 +28,8 @@ struct _LuProcess
   guint64 id;
   guint64 start_time;
   char comm[LU_COMM_SIZE];
-  LuProcessNeeds asked; /* drain thread */
+  gboolean has_executed; /* never changes */
+  LuProcessNeeds asked;  /* drain thread */
   guint64 our_serial; /* drain thread: serial of an address space whose files are all known to be in
                          our mount namespace */
   LuProcessMarks marks;       /* drain thread */
@@ -127,6 +128,18 @@ gsize
 lu_process_queued (const LuProcess *self)
 {
   return atomic_load_explicit (&self->queued, memory_order_relaxed);
+}
+
+void
+lu_process_set_executed (LuProcess *self)
+{
+  self->has_executed = TRUE;
+}
+
+gboolean
+lu_process_has_executed (const LuProcess *self)
+{
+  return self->has_executed;
 }
 
 const char *

@@ -40,6 +40,9 @@ gint32 lu_process_pid (const LuProcess *self);
 /* Unique in this run, from 1: tells the incarnations of a pid apart. */
 guint64 lu_process_id (const LuProcess *self);
 guint64 lu_process_start_time (const LuProcess *self); /* ns; 0 if it ran before the recording */
+/* Returns whether this incarnation is known to have begun with an exec, so that its memory is its
+ * own. */
+gboolean lu_process_has_executed (const LuProcess *self);
 /* Bytes of the process's samples that wait for the worker: adds to them, or takes from them. */
 void lu_process_add_queued (LuProcess *self, gsize bytes);
 void lu_process_take_queued (LuProcess *self, gsize bytes);

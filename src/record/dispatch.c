@@ -52,6 +52,7 @@ struct _LuDispatch
   gboolean worker_is_stuck, writer_is_stuck; /* no room in time; cleared once there is room */
   LuCopySize *copy_size;                     /* borrowed; NULL: nobody asks */
   LuMemoryReader *memory_reader;             /* borrowed; NULL: pages stay absent */
+  const LuLentStacks *lent;                  /* borrowed; NULL: no stack was lent */
   guint64 n_absent;
   gint64 last_wake;
 
@@ -78,6 +79,12 @@ void
 lu_dispatch_use_memory_reader (LuDispatch *self, LuMemoryReader *reader)
 {
   self->memory_reader = reader;
+}
+
+void
+lu_dispatch_use_lent_stacks (LuDispatch *self, const LuLentStacks *lent)
+{
+  self->lent = lent;
 }
 
 void
@@ -515,21 +522,31 @@ note_absent_page (LuDispatch *self, const LuEvent *event)
 
 /* Unwinds the sample into self->stack. Returns FALSE if the worker has to do it. */
 static gboolean
-unwind (LuDispatch *self, const LuEvent *event, LuAddressSpace *space)
+unwind (LuDispatch *self, const LuLocatedEvent *located)
 {
+  const LuEvent *event = located->event;
   const LuSample *sample = &event->sample;
+  LuLentResult lent;
 
   lu_stack_reset (&self->stack);
-  self->stack.status = settled_status (sample, space);
+  self->stack.status = settled_status (sample, located->space);
   if (sample->is_chain)
     lu_callchain_user_frames (sample, &self->stack);
   if (self->stack.status != LU_STATUS_COMPLETE)
     return TRUE;
-  if (self->walker == NULL)
+  lent = self->lent != NULL
+             ? lu_lent_stacks_ask (self->lent, located->process, event->tid, sample)
+             : LU_LENT_NO;
+  if (lent == LU_LENT_YES)
+    {
+      lu_lent_stack_end (sample, &self->stack);
+      return TRUE;
+    }
+  if (self->walker == NULL || lent == LU_LENT_UNKNOWN)
     return FALSE;
   if (event->next != NULL)
     lu_walker_expect (self->walker, event->next->tid, &event->next->sample);
-  if (!lu_walker_walk (self->walker, event->tid, sample, space, &self->stack))
+  if (!lu_walker_walk (self->walker, event->tid, sample, located->space, &self->stack))
     return FALSE;
   note_absent_page (self, event);
   return TRUE;
@@ -591,7 +608,7 @@ lu_dispatch_sample (LuDispatch *self, const LuLocatedEvent *located, gboolean ca
 
   if (message == NULL)
     return no_room (self);
-  is_finished = unwind (self, event, located->space);
+  is_finished = unwind (self, located);
   is_sent = !is_finished && send_sample (self, located);
   if (!is_finished && !is_sent && (can_wait || !self->live))
     return LU_DISPATCH_NO_ROOM;

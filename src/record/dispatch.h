@@ -12,6 +12,7 @@
 
 #include "base/queue.h"
 #include "copy-size.h"
+#include "lent-stacks.h"
 #include "memory-reader.h"
 #include "messages.h"
 
@@ -28,6 +29,9 @@ typedef enum
 LuDispatch *lu_dispatch_new (LuQueue *to_worker, LuQueue *to_writer, LuCopySize *copy_size,
                              gboolean unwinds, gboolean live);
 void lu_dispatch_free (LuDispatch *self);
+
+/* Ends copies that may have another process's words. Borrowed; NULL: there are none. */
+void lu_dispatch_use_lent_stacks (LuDispatch *self, const LuLentStacks *lent);
 
 /* Has missing pages of stacks made present, for later samples. Borrowed. */
 void lu_dispatch_use_memory_reader (LuDispatch *self, LuMemoryReader *reader);

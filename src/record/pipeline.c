@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/priority.h"
+#include "symbolize/kallsyms.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ struct _LuPipeline
   LuCopySize *copy_size;
   LuUnwinder *unwinder;     /* until the worker takes it */
   LuMemoryReader *prefault; /* NULL: the source is not live */
+  LuLentStacks *lent;       /* NULL: likewise */
   LuWorker *worker;         /* NULL before start */
   LuWriter *writer;
   LuDrain *drain;
@@ -93,6 +95,7 @@ make_drain (LuPipeline *self, LuSource *source_taken)
     lu_dispatch_compare_engines (dispatch);
   if (self->prefault != NULL)
     lu_dispatch_use_memory_reader (dispatch, self->prefault);
+  lu_dispatch_use_lent_stacks (dispatch, self->lent);
   self->drain = lu_drain_new (source_taken, dispatch, self->writer, &options->drain, self->over_fd);
 }
 
@@ -107,7 +110,10 @@ make_threads (LuPipeline *self, LuSource *source_taken)
         lu_kernel_walks_new (options->kernel_walks, source_taken, options->drain.follow_all);
   note_beginning (self, source_taken);
   if (self->source_info.live)
-    self->prefault = lu_memory_reader_new ();
+    {
+      self->prefault = lu_memory_reader_new ();
+      self->lent = lu_lent_stacks_new (lu_kallsyms_open ("/proc/kallsyms", NULL));
+    }
   self->to_worker = lu_queue_new (WORKER_QUEUE_BYTES);
   self->from_worker = lu_queue_new (ANSWER_QUEUE_BYTES);
   self->to_writer = lu_queue_new (WRITER_QUEUE_BYTES);
@@ -156,6 +162,7 @@ free_worker_and_what_it_uses (LuPipeline *self)
   lu_worker_free (self->worker);
   lu_unwinder_free (self->unwinder);
   lu_memory_reader_free (self->prefault);
+  lu_lent_stacks_free (self->lent);
   lu_tables_free (self->tables);
   lu_queue_free (self->to_worker);
   lu_queue_free (self->from_worker);
@@ -234,6 +241,7 @@ make_worker (LuPipeline *self, LuStore *store_taken)
                                          .places = self->to_writer,
                                          .tables = self->tables,
                                          .prefault = self->prefault,
+                                         .lent = self->lent,
                                          .live = live,
                                          .drops_cfi = live && options->engine == &lu_unwinder_table,
                                          .own_mounts_are_known = options->own_mounts_are_known });

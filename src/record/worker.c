@@ -53,6 +53,7 @@ struct _LuWorker
   LuOpener *opener;
   LuProcessReader *reader;
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
+  LuLentStacks *lent;       /* borrowed; NULL: no stack was lent */
   gboolean live;
   GThread *thread;
   pthread_mutex_t mutex; /* protects the next seven, and both queues while an answer is given */
@@ -249,12 +250,34 @@ charge (LuWorker *self, gint32 pid, guint64 begin)
     lu_time_budget_charge (self->budget, pid, lu_thread_cpu_ns () - begin);
 }
 
+/* Returns whether the words of the copy may be those of another process. */
+static gboolean
+is_lent (LuWorker *self, const LuSampleMessage *message)
+{
+  const LuSampleHeader *header = &message->header;
+  LuLentResult result;
+
+  if (self->lent == NULL || header->process == NULL)
+    return FALSE;
+  result = lu_lent_stacks_ask (self->lent, header->process, header->tid, &message->sample);
+  if (result != LU_LENT_UNKNOWN)
+    return result == LU_LENT_YES;
+  lu_lent_stacks_find (self->lent);
+  return lu_lent_stacks_ask (self->lent, header->process, header->tid, &message->sample)
+         == LU_LENT_YES;
+}
+
 static void
 unwind (LuWorker *self, LuSampleMessage *message)
 {
   guint64 begin = lu_thread_cpu_ns (); /* not wall time: a busy machine is no reason to give up */
 
   lu_stack_reset (self->stack);
+  if (is_lent (self, message))
+    {
+      lu_lent_stack_end (&message->sample, self->stack);
+      return;
+    }
   if (!is_in_budget (self, message->header.pid))
     {
       self->stack->status = LU_STATUS_OVER_BUDGET;
@@ -675,6 +698,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
     lu_opener_allow_cfi_drop (self->opener);
   self->reader = lu_process_reader_new (options->own_mounts_are_known);
   self->prefault = options->prefault;
+  self->lent = options->lent;
   self->stack = g_new (LuStack, 1);
   return self;
 }

@@ -256,6 +256,91 @@ parse_file (LuKallsyms *self, int fd)
   return (gssize) n_done;
 }
 
+/* Names whose functions are looked for. */
+typedef struct
+{
+  const char *const *names;
+  guint n, n_found;
+  LuKernelRange *ranges;
+  gint open; /* index of the function whose end is still unknown; -1: none */
+} Search;
+
+/* The function before ends where the next one begins. */
+static void
+end_range (Search *self, guint64 address)
+{
+  LuKernelRange *range = &self->ranges[self->open];
+
+  if (address == range->start) /* another name of it */
+    return;
+  if (address > range->start)
+    range->end = address;
+  self->n_found += address > range->start;
+  self->open = -1;
+}
+
+static void
+search_line (Search *self, const char *at, const char *end)
+{
+  guint64 address;
+  gsize n = lu_hex_read_number (at, end, &address), length;
+
+  at += n;
+  if (n == 0 || address == 0 || end - at < 4 || !is_function ((guint8) at[1]))
+    return;
+  at += 3;
+  if (self->open >= 0)
+    end_range (self, address);
+  length = word_length (at, end);
+  if (at + length < end) /* of a module */
+    return;
+  for (guint i = 0; i < self->n && self->open < 0; i++)
+    if (self->ranges[i].start == 0 && strncmp (self->names[i], at, length) == 0
+        && self->names[i][length] == 0)
+      {
+        self->ranges[i].start = self->ranges[i].end = address;
+        self->open = (gint) i;
+      }
+}
+
+/* Searches the lines that end. Returns how many bytes they have. */
+static gsize
+search_lines (Search *self, const char *text, gsize size)
+{
+  const char *at = text, *newline;
+
+  while (self->n_found < self->n
+         && (newline = memchr (at, '\n', (gsize) (text + size - at))) != NULL)
+    {
+      search_line (self, at, newline);
+      at = newline + 1;
+    }
+  return (gsize) (at - text);
+}
+
+guint
+lu_kallsyms_find_ranges (int fd, const char *const *names, guint n, LuKernelRange *ranges)
+{
+  g_autofree char *text = g_malloc (PIECE_SIZE);
+  Search search = { .names = names, .n = n, .ranges = ranges, .open = -1 };
+  gsize size = 0, n_done = 0, n_used;
+  gssize n_read;
+
+  memset (ranges, 0, n * sizeof *ranges);
+  while (search.n_found < n && n_done < MAX_FILE_SIZE
+         && (n_read = pread (fd, text + size, PIECE_SIZE - size, (off_t) n_done)) > 0)
+    {
+      n_done += (gsize) n_read;
+      size += (gsize) n_read;
+      n_used = search_lines (&search, text, size);
+      if (n_used == 0 && size == PIECE_SIZE)
+        n_used = size;
+      size -= n_used;
+      memmove (text, text + n_used, size);
+    }
+  return search.n_found;
+}
+
 LuKallsyms *
 lu_kallsyms_load (int fd_taken, GError **error)
 {

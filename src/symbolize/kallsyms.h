@@ -30,6 +30,17 @@ LuKallsyms *lu_kallsyms_load (int fd, GError **error);
 LuKallsyms *lu_kallsyms_parse (const char *text, gsize size, GError **error);
 void lu_kallsyms_free (LuKallsyms *self);
 
+/* Addresses of a function, [start, end). */
+typedef struct
+{
+  guint64 start, end;
+} LuKernelRange;
+
+/* Finds functions of the kernel itself by name in the text behind the descriptor, from its
+ * beginning, and reads no more of it than that takes (all of it: 50 ms). Returns how many
+ * were found; the ranges of others are empty. The descriptor stays open. */
+guint lu_kallsyms_find_ranges (int fd, const char *const *names, guint n, LuKernelRange *ranges);
+
 guint lu_kallsyms_size (const LuKallsyms *self);
 /* Finds the function that contains the address; FALSE if there is none. self: NULL has none. */
 gboolean lu_kallsyms_find (const LuKallsyms *self, guint64 address, LuKernelSymbol *symbol);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* lent-stack.c SECONDS - children of vfork() run it again without an argument, which ends at once.
+/* lent-stack.c SECONDS - children of vfork() run it again without an argument, which ends at once,
+ * or end themselves, in turn.
  * The kernel lets the parent go on before the child has left its memory, and the parent calls other
  * functions then, whose return addresses take the place of the child's. A thread changes mappings
  * all the time, so that children wait for them just then. */
@@ -23,6 +24,8 @@
 static NOINLINE long
 child_inner (char **argv)
 {
+  if (argv[0] == NULL)
+    _exit (0);
   return execve ("/proc/self/exe", argv, argv + 1) + 1;
 }
 
@@ -65,7 +68,7 @@ change_mappings (void *room)
 int
 main (int argc, char **argv)
 {
-  char *again[] = { argv[0], NULL };
+  char *again[] = { argv[0], NULL }, *never[] = { NULL, NULL };
   void *room;
   pthread_t thread;
   time_t end;
@@ -77,7 +80,7 @@ main (int argc, char **argv)
       mmap (NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (room == MAP_FAILED || pthread_create (&thread, NULL, change_mappings, room) != 0)
     return 1;
-  while (time (NULL) < end)
-    lend (again);
+  for (int i = 0; time (NULL) < end; i++)
+    lend (i % 2 == 0 ? again : never);
   return 0;
 }
