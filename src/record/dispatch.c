@@ -534,9 +534,8 @@ unwind (LuDispatch *self, const LuLocatedEvent *located)
     lu_callchain_user_frames (sample, &self->stack);
   if (self->stack.status != LU_STATUS_COMPLETE)
     return TRUE;
-  lent = self->lent != NULL
-             ? lu_lent_stacks_ask (self->lent, located->process, event->tid, sample)
-             : LU_LENT_NO;
+  lent = self->lent != NULL ? lu_lent_stacks_ask (self->lent, located->process, event->tid, sample)
+                            : LU_LENT_NO;
   if (lent == LU_LENT_YES)
     {
       lu_lent_stack_end (sample, &self->stack);

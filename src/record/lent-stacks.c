@@ -16,8 +16,8 @@
 /* The parent may go on in the first two: exec_mmap() and exit_mm() are parts of them in most
  * kernels. Their time before that is mostly in the others, which never run in between. */
 static const char *const functions[] = {
-  "begin_new_exec", "do_exit", "security_bprm_creds_from_file", "perf_event_exit_task",
-  "acct_collect",
+  "begin_new_exec",       "do_exit",      "security_bprm_creds_from_file",
+  "perf_event_exit_task", "acct_collect",
 };
 #define N_LENDING 2
 
