@@ -137,7 +137,7 @@ def go_signals(about, options):
     handled = ["hot", "handler", "runtime.sigreturn", "sends", "a", "main", *START]
     preempted = ["hot", "runtime.asyncPreempt", "interrupted", "a", "main", *START]
     return Case(about, ["@go-signals"], [handled, preempted], options=options,
-                allowed=[["LIBC+|PLT*", "sends", "a", "main", *START]],
+                allowed=[["LIBC|PLT*", "sends", "a", "main", *START]],
                 seen=[(handled, 100), (preempted, 100)])
 
 
@@ -264,7 +264,7 @@ CASES = {
                      seen=[(["leaf", "with_frame_pointer", "main", *START], 200)]),
     "noreturn": Case("a call that does not return, last in its function", ["@noreturn"],
                      [["hot", "fails", "a", "main", *START]],
-                     allowed=[["LIBC+|PLT*", "hot", "fails", "a", "main", *START]],
+                     allowed=[["LIBC|PLT*", "hot", "fails", "a", "main", *START]],
                      check=call_is_last),
     "recursion-100": Case("100 calls deep", ["@recursion", "100"],
                           [["hot", "recurse{100}", "main", *START]], allowed=DESCENT),

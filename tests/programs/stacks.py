@@ -61,6 +61,8 @@ def compile_pattern(tokens):
             parts.append(re.escape(token) + r"\n")
             continue
         body, quantifier = TOKEN.fullmatch(token).groups()
+        if any(name[:-1] in CLASSES and name[-1] in "?*+" for name in body.split("|")):
+            raise ValueError(f"{token}: what is behind the last name is of all of them")
         choices = "|".join(CLASSES.get(name) or re.escape(name) for name in body.split("|"))
         parts.append(rf"(?:(?:{choices})\n){quantifier or ''}")
     return re.compile("".join(parts))
