@@ -19,8 +19,13 @@
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
 
-/* The general registers of x86-64 without flags and segments: what the client asks for there. */
-#define CLIENT_REGISTERS     0xff01ffULL
+/* The client asks for the general registers without flags and segments on x86-64. Sysprof 48 has
+ * no mask for aarch64; there it is x0 to x30, sp and pc, which any client must ask for. */
+#ifdef __aarch64__
+#define CLIENT_REGISTERS 0x1ffffffffULL
+#else
+#define CLIENT_REGISTERS 0xff01ffULL
+#endif
 #define CLIENT_PERIOD_CYCLES 1200000U
 #define CLIENT_WAKEUP_EVENTS 149U
 

@@ -182,6 +182,48 @@ class Faults(unittest.TestCase):
             self.assertEqual(len(faults(said.replace(old, new))), 1, old)
         self.assertEqual(len(faults("")), 7)
 
+    def test_helper(self):
+        """What the client says of the helper and of the capture; and only the last process of the case counts, whose
+        files are read."""
+        said = {"samples": 600, "lost": 0, "fault": None, "last_log": "600 samples", "exit": 0, "signal": 0,
+                "killed": False}
+        judged = []
+
+        def faults(**changes):
+            text = json.dumps({**said, **changes})
+            with tempfile.TemporaryDirectory() as directory, \
+                 unittest.mock.patch.object(run.captures, "read", lambda path: captures.Stream(capture)), \
+                 unittest.mock.patch.object(run, "faults_of_capture", lambda *words: judged.append(words) or ()), \
+                 redirect_stdout(io.StringIO()):
+                results = {f"{run.HELPER}.tap": text.encode(), f"{run.HELPER}.syscap": b"some"}
+                return list(run.faults_of_helper(results, programs, Path(directory)))
+
+        captures, capture = run.captures, run.stacks.syscap.Capture()
+        images = {"chain": object(), "other": object()}
+        programs = unittest.mock.Mock(by_name=images.get, image_of=lambda m: images[m.path])
+        capture.maps = [run.stacks.syscap.Map(time, pid, 0, 1, 0, 0, path, "")
+                        for time, pid, path in ((10, 1, "chain"), (30, 2, "chain"), (20, 3, "chain"), (40, 4, "other"))]
+        capture.samples = [run.stacks.syscap.Sample(50, pid, pid, 0, ()) for pid in (1, 2, 3, 4, 2)]
+        self.assertEqual(faults(exit=0), [])
+        name, kept, _, share = judged[0]
+        self.assertEqual((name, [s.pid for s in kept.samples], share), (run.HELPER_CASE, [2, 2], run.HELPER_SHARE))
+        self.assertEqual(faults(exit=1), ["exit 1, signal 0, killed False"])
+        self.assertEqual(faults(killed=True), ["exit 0, signal 0, killed True"])
+        self.assertEqual(faults(fault="frame of 3 bytes at 8"), ["the capture: frame of 3 bytes at 8"])
+        capture.maps = []
+        judged.clear()
+        self.assertEqual(faults(exit=0), [])
+        self.assertEqual(judged[0][1].samples, [])
+        with redirect_stdout(io.StringIO()):
+            self.assertEqual(list(run.faults_of_helper({}, programs, None)), ["no result of the client: "])
+
+    def test_helper_may_run_again(self):
+        """A fault of helper mode is one of that case, which may run again alone."""
+        results = self.results(**{f"{run.HELPER}.tap": b"", f"{run.HELPER}.status": b"1\n"})
+        faults = self.faults(results)
+        self.assertEqual(faults, ["helper: no result of the client: "])
+        self.assertEqual(run.only_of({run.case_of(fault) for fault in faults}, results), (run.HELPER,))
+
     def test_deep_stacks(self):
         """A copy holds none of them, so the samples before the tables are made are not complete."""
         deep = {f"{name}.status": b"0" for name in (*run.SIGNED, *run.WALKED)}
