@@ -88,6 +88,28 @@ add_switches (GArray *self, const LuGoTable *table, const LuArch *arch,
     }
 }
 
+/* Adds the first instruction of runtime.asyncPreempt, at which the handler that calls it returns
+ * from its own stack: only the walk in the kernel can read both. Behind it, the goroutine's stack
+ * is the one that is sampled. */
+static void
+add_preempt (GArray *self, const LuArch *arch, guint64 start)
+{
+  gboolean has_link = arch->has_link_register;
+  LuGoFunction found = { start,
+                         start + 1,
+                         LU_GO_PREEMPT,
+                         { .cfa_kind = LU_CFA_SP,
+                           .cfa_off = has_link ? 0 : arch->word_size,
+                           .saves = LU_SAVE_SAME | LU_SAVE_SAME << 4,
+                           .ra_kind = has_link ? LU_RA_LINK : LU_RA_AT_CFA,
+                           .ra_off = has_link ? 0 : -1,
+                           .flags = LU_RULE_SIGNAL } };
+
+  if (arch->files.complete_go_preempt != NULL)
+    arch->files.complete_go_preempt (&found.rule);
+  g_array_append_val (self, found);
+}
+
 /* Returns what a function means for its stack. Until Go 1.16 no flag tells that it writes the stack
  * pointer. */
 static LuGoFunctionKind
@@ -119,6 +141,8 @@ lu_go_functions_new (const LuGoTable *table, guint16 machine)
                                 .kind = find_kind (table, &function) };
       if (found.kind == LU_GO_SWITCH)
         add_switches (self, table, arch, &function);
+      if (found.kind == LU_GO_PREEMPT && arch != NULL)
+        add_preempt (self, arch, found.start);
       if (found.kind == LU_GO_RESTORER)
         {
           /* The function before may be special, too. */

@@ -34,8 +34,8 @@ typedef struct
 {
   guint64 start, end; /* ELF addresses, end exclusive */
   LuGoFunctionKind kind;
-  struct lu_rule
-      rule; /* with LU_GO_SWITCH: for the walk in the kernel; cfa_kind NONE: there is none */
+  /* With LU_GO_SWITCH and LU_GO_PREEMPT: for the walk in the kernel; cfa_kind NONE: there is none. */
+  struct lu_rule rule;
 } LuGoFunction;
 
 /* Returns an array of LuGoFunction, owned. Where they overlap, the first one counts: return

@@ -63,6 +63,62 @@ test_case (gconstpointer data)
                    LU_GO_ORDINARY);
 }
 
+typedef struct
+{
+  const char *name;
+  guint16 machine;
+  struct lu_rule rule;
+} Preempted;
+
+/* What a handler of Go pushes on the stack that it has interrupted. */
+static const Preempted preempted[] = {
+  { "x86-64",
+    EM_X86_64,
+    { .cfa_kind = LU_CFA_SP,
+      .cfa_off = 8,
+      .saves = LU_SAVE_SAME | LU_SAVE_SAME << 4,
+      .ra_kind = LU_RA_AT_CFA,
+      .ra_off = -1,
+      .flags = LU_RULE_SIGNAL } },
+  { "aarch64",
+    EM_AARCH64,
+    { .cfa_kind = LU_CFA_SP,
+      .cfa_off = 16,
+      .saves = LU_SAVE_SAME | LU_SAVE_SAME << 4,
+      .ra_kind = LU_RA_LINK,
+      .flags = LU_RULE_SIGNAL | LU_RULE_SIGFRAME } },
+};
+
+/* The walk in the kernel has a rule for the first instruction only, where the handler returns to:
+ * the frame of any other depends on how far the function has come. */
+static void
+test_preempted (gconstpointer data)
+{
+  const Preempted *a_case = data;
+  const GoFunction functions[] = { { "main.main", 0, "\2\x10", 0 },
+                                   { "runtime.asyncPreempt.abi0", 0x10, "\2\x10", 0 },
+                                   { "main.f", 0x20, "\2\x10", 0 } };
+  const GoProgram program = { .magic = 0xfffffff1,
+                              .functions = functions,
+                              .n_functions = G_N_ELEMENTS (functions),
+                              .end = 0x30,
+                              .text = GO_TEXT,
+                              .section_name = ".gopclntab" };
+  g_autoptr (GByteArray) file = go_program_new (&program);
+  LuElfInput input;
+  g_autoptr (LuGoTable) table = go_program_read (file, &input);
+  g_autoptr (GArray) found = lu_go_functions_new (table, a_case->machine);
+  const LuGoFunction *entry = &g_array_index (found, LuGoFunction, 0);
+
+  g_assert_cmpuint (found->len, ==, 2);
+  g_assert_cmphex (entry[0].start, ==, GO_TEXT + 0x10);
+  g_assert_cmphex (entry[0].end, ==, GO_TEXT + 0x11);
+  g_assert_cmpmem (&entry[0].rule, sizeof entry[0].rule, &a_case->rule, sizeof a_case->rule);
+  g_assert_cmpint (entry[1].rule.cfa_kind, ==, LU_CFA_NONE);
+  for (guint64 at = GO_TEXT + 0x10; at < GO_TEXT + 0x20; at++)
+    g_assert_cmpint (lu_go_functions_find (found, at), ==, LU_GO_PREEMPT);
+}
+
 static void
 test_ends (void)
 {
@@ -209,6 +265,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   TEST_ADD_CASES ("/go-stacks", cases, test_case);
   TEST_ADD_CASES ("/go-stacks/switch", switches, test_switch);
+  TEST_ADD_CASES ("/go-stacks/preempted", preempted, test_preempted);
   g_test_add_func ("/go-stacks/ends", test_ends);
   return g_test_run ();
 }
