@@ -34,7 +34,8 @@ typedef struct
 {
   guint64 start, end; /* ELF addresses, end exclusive */
   LuGoFunctionKind kind;
-  /* With LU_GO_SWITCH and LU_GO_PREEMPT: for the walk in the kernel; cfa_kind NONE: there is none. */
+  /* With LU_GO_SWITCH and LU_GO_PREEMPT: for the walk in the kernel; cfa_kind NONE: there is none.
+   */
   struct lu_rule rule;
 } LuGoFunction;
 

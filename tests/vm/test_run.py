@@ -183,8 +183,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(faults("")), 7)
 
     def test_helper(self):
-        """What the client says of the helper and of the capture; and only the last process of the case counts, whose
-        files are read."""
+        """The client tells of the helper and of the capture; only the last process of the case counts, whose files are
+        read."""
         said = {"samples": 600, "lost": 0, "fault": None, "last_log": "600 samples", "exit": 0, "signal": 0,
                 "killed": False}
         judged = []

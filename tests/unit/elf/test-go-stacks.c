@@ -70,7 +70,7 @@ typedef struct
   struct lu_rule rule;
 } Preempted;
 
-/* What a handler of Go pushes on the stack that it has interrupted. */
+/* A handler of Go pushes this on the stack that it has interrupted. */
 static const Preempted preempted[] = {
   { "x86-64",
     EM_X86_64,
