@@ -13,6 +13,19 @@
 /* Functions that are looked at for one answer. */
 #define MAX_LOOKS 6
 
+/* Of a function of which all paths are followed: bytes of code, instructions, and paths that wait.
+ */
+#define REACH_WINDOW 4096
+#define MAX_OPS      256
+#define MAX_PATHS    32
+
+/* Instructions of x86-64, the only machine whose code is followed. */
+#define POP_FP         0x5d
+#define LEAVE          0xc9
+#define RETURN         0xc3
+#define RETURN_AND_POP 0xc2
+#define REPEAT         0xf3 /* before RETURN, where a branch leads to it */
+
 /* One question. */
 typedef struct
 {
@@ -184,4 +197,129 @@ lu_function_frame_at (LuCodeReader *reader, const LuMappedModule *mapped, guint6
     kind = look (&self, i);
   lu_code_reader_charge (reader, mapped->pid, lu_thread_cpu_ns () - begin);
   return kind == LU_LEAF_UNDECIDED && self.is_over_budget ? LU_LEAF_UNKNOWN : kind;
+}
+
+/* The instructions of a function that were followed, and the paths that are yet to be. */
+typedef struct
+{
+  guint64 start;
+  guint size;
+  guint n_ops, n_paths;
+  gboolean has_frame;            /* the frame pointer is set up */
+  guint16 paths[MAX_PATHS];      /* offsets */
+  guint8 seen[REACH_WINDOW / 8]; /* a bit for each byte at which an instruction begins */
+  guint8 bytes[REACH_WINDOW];
+} Paths;
+
+static gboolean
+is_seen (const Paths *self, guint offset)
+{
+  return (self->seen[offset / 8] >> offset % 8 & 1) != 0;
+}
+
+/* Adds a path. FALSE: it leads out of what is looked at. */
+static gboolean
+add_path (Paths *self, guint64 target)
+{
+  guint64 offset = target - self->start;
+
+  if (offset >= self->size || self->n_paths == MAX_PATHS)
+    return FALSE;
+  self->paths[self->n_paths++] = (guint16) offset;
+  return TRUE;
+}
+
+/* Follows the path at an offset to its end. FALSE: it is not known where it leads. */
+static gboolean
+follow_path (Paths *self, guint offset)
+{
+  while (offset < self->size && !is_seen (self, offset))
+    {
+      LuOp op;
+
+      if (++self->n_ops > MAX_OPS
+          || !lu_decoder_decode (self->bytes + offset, self->size - offset, self->start + offset,
+                                 &op))
+        return FALSE;
+      self->seen[offset / 8] |= (guint8) (1u << offset % 8);
+      self->has_frame |= op.kind == LU_OP_COPY && op.dst == LU_CODE_FP && op.src == LU_CODE_SP;
+      if (op.kind == LU_OP_RETURN)
+        return TRUE;
+      if (op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_STOP)
+        return FALSE;
+      if (op.kind == LU_OP_JUMP)
+        return add_path (self, op.target);
+      if (op.kind == LU_OP_BRANCH && !add_path (self, op.target))
+        return FALSE;
+      offset += op.size;
+    }
+  return offset < self->size;
+}
+
+/* Returns whether the function sets up a frame, and all its paths end with a return. Without a
+ * frame it may have pushed the address to which it returns, as code against speculation does. */
+static gboolean
+follow_all (Paths *self)
+{
+  gboolean is_known = add_path (self, self->start);
+
+  while (is_known && self->n_paths > 0)
+    is_known = follow_path (self, self->paths[--self->n_paths]);
+  return is_known && self->has_frame;
+}
+
+/* Returns whether the first `size` bytes may hold the end of a function that has set up a frame:
+ * the frame pointer is popped there, and the function returns. It costs much less to look for that
+ * than to follow the code. */
+static gboolean
+may_hold_end (const Paths *self, guint size)
+{
+  for (guint i = 0; i + 1 < size; i++)
+    {
+      guint8 first = self->bytes[i], second = self->bytes[i + 1];
+
+      if ((first == POP_FP || first == LEAVE)
+          && (second == RETURN || second == RETURN_AND_POP || second == REPEAT))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Reads the function and looks for its end. FALSE: it is not to be followed. */
+static gboolean
+begin_paths (Look *self, Paths *paths, LuReach *reach)
+{
+  guint64 distance = self->address - paths->start;
+  const LuSegment *segment = segment_of (self, paths->start);
+
+  *reach = LU_REACH_ANYWHERE;
+  if (segment == NULL || !segment->executable || !lu_decoder_load ())
+    return FALSE;
+  paths->size = (guint) MIN (REACH_WINDOW, segment->file_size - (paths->start - segment->vaddr));
+  if (!read_bytes (self, paths->start, paths->bytes, paths->size))
+    return FALSE;
+  if (distance < paths->size)
+    *reach = LU_REACH_HERE;
+  return may_hold_end (paths, (guint) MIN (distance, paths->size));
+}
+
+LuCodeResult
+lu_function_reach (LuCodeReader *reader, const LuMappedModule *mapped, guint64 start,
+                   guint64 address, LuReach *reach)
+{
+  Look self = { .reader = reader, .mapped = mapped, .address = address };
+  Paths paths = { .start = start };
+  guint64 begin;
+
+  if (!begin_paths (&self, &paths, reach))
+    return self.is_over_budget ? LU_CODE_OVER_BUDGET : LU_CODE_READ;
+  if (!lu_code_reader_may_work (reader, mapped->pid))
+    return LU_CODE_OVER_BUDGET;
+  begin = lu_thread_cpu_ns ();
+  *reach = !follow_all (&paths) ? LU_REACH_ANYWHERE
+           : address - start < paths.size && is_seen (&paths, (guint) (address - start))
+               ? LU_REACH_HERE
+               : LU_REACH_ELSEWHERE;
+  lu_code_reader_charge (reader, mapped->pid, lu_thread_cpu_ns () - begin);
+  return LU_CODE_READ;
 }

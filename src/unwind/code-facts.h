@@ -40,6 +40,12 @@ LuProviderResult lu_code_leads_to (LuCodeReader *reader, gint32 pid, const LuArc
 enum lu_leaf_kind lu_code_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                                  const LuFrameCall *call);
 
+/* Like lu_code_call(), but returns FOUND if the call is a direct one within a file to a function
+ * that sets up a frame, has no instruction at `to`, and leads to no other function but by calls
+ * (lu_function_reach()). NONE: it may have gone on to `to`. */
+LuProviderResult lu_code_leads_away (LuCodeReader *reader, gint32 pid, const LuArch *arch,
+                                     const LuFrameCall *call);
+
 /* Like lu_code_call(), but returns what the code from `pc` on shows (LuArch.leaf_of). */
 LuLeaf lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch,
                      const LuDwflMapping *mapping, guint64 pc);

@@ -196,6 +196,19 @@ find_other_owner (LuFrameContext *self, const LuDwflMapping *code, const LuFrame
   return LU_PROVIDER_NONE;
 }
 
+/* FOUND: the call before the frame's return address leads to a function that cannot have gone on to
+ * this code: that function has set up the frame, and this code keeps its frame pointer. */
+static LuProviderResult
+check_skipped (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+               const LuFrameRegs *caller)
+{
+  const LuDwflMapping *mapping = self->ops->find (self->data, caller->pc - 1);
+
+  if (code->status != LU_STATUS_COMPLETE || mapping == NULL || mapping->module != code->module)
+    return LU_PROVIDER_NONE;
+  return self->ops->leads_away (self->data, mapping, caller->pc, code, frame->pc);
+}
+
 static LuProviderResult
 step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *frame,
       LuFrameRegs *caller)
@@ -214,10 +227,13 @@ step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *fra
   if (result != LU_PROVIDER_NONE)
     return result == LU_PROVIDER_BEYOND ? LU_PROVIDER_END : result;
   result = go_by_frame_pointer (self, frame, caller);
+  if (result == LU_PROVIDER_FOUND && is_on_stack)
+    other = check_skipped (self, mapping, frame, caller);
   if (result != LU_PROVIDER_FOUND)
     return result;
   is_vouched_for = self->has_hotspot && mapping->status == LU_STATUS_JIT && is_known_hotspot (self);
-  if (is_on_stack && !is_vouched_for && !lu_fp_is_known_set_up (self, frame->pc))
+  if (other == LU_PROVIDER_NONE && is_on_stack && !is_vouched_for
+      && !lu_fp_is_known_set_up (self, frame->pc))
     other = find_other_owner (self, mapping, frame, caller);
   if (other != LU_PROVIDER_NONE)
     return other == LU_PROVIDER_FOUND ? LU_PROVIDER_NONE : other;

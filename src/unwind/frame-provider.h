@@ -44,7 +44,7 @@ typedef struct
 
 typedef guint32 LuLeaf; /* lu_leaf_of() */
 
-/* An engine's knowledge about code. `data` is LuFrameContext.data. The last three return UNKNOWN if
+/* An engine's knowledge about code. `data` is LuFrameContext.data. The last four return UNKNOWN if
  * the answer has to be read from a file and the caller must not do that. */
 typedef struct
 {
@@ -58,6 +58,10 @@ typedef struct
    * code, because it is an indirect one. */
   LuProviderResult (*leads_to) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
                                 const LuDwflMapping *code, guint64 to);
+  /* FOUND: the call before a return address into a file leads to a function that cannot have gone
+   * on to the code at `to`. */
+  LuProviderResult (*leads_away) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
+                                  const LuDwflMapping *code, guint64 to);
   /* Returns what the function that the direct call before a return address leads to, in the same
    * file, proves about its frame at `to`: FRAMED, BARE, or UNDECIDED. */
   LuLeaf (*frame_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc,

@@ -141,6 +141,16 @@ leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflM
   return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
 }
 
+static LuProviderResult
+leads_away (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+            guint64 to)
+{
+  const LuWalk *walk = data;
+  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
+
+  return lu_code_leads_away (walk->reader, walk->pid, walk->arch, &call);
+}
+
 static LuLeaf
 frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
           guint64 to)
@@ -156,6 +166,7 @@ static const LuFrameOps frame_ops = {
   .rule_at = rule_at,
   .call_before = call_before,
   .leads_to = leads_to,
+  .leads_away = leads_away,
   .frame_at = frame_at,
   .leaf_at = leaf_at,
 };

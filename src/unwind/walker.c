@@ -258,6 +258,26 @@ verify_step (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
 }
 
 /* Returns whether the stack goes on above a frame that the walk in the kernel passed by frame
+ * pointer, in code that no row is for; see check_skipped() of frame-pointer-step.c. */
+static LuProviderResult
+verify_call (LuWalk *walk, const LuViewMapping *code, const LuFrame *frame, LuVerified *verified)
+{
+  const LuViewMapping *mapping = lu_address_space_view_find (walk->view, frame[1].pc - 1);
+  LuFrameCall call = { .code = &code->base, .pc = frame[1].pc, .to = frame->pc };
+  LuProviderResult result;
+
+  if (mapping == NULL || mapping->base.status != LU_STATUS_COMPLETE
+      || mapping->base.module != code->base.module)
+    return LU_PROVIDER_FOUND;
+  call.mapping = &mapping->base;
+  result = lu_code_leads_away (walk->reader, walk->pid, walk->arch, &call);
+  verified->status = LU_STATUS_NO_UNWIND_INFO;
+  return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
+         : result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND
+                                      : result;
+}
+
+/* Returns whether the stack goes on above a frame that the walk in the kernel passed by frame
  * pointer, because it had no row from code there. Such a row may exist by now, or come; then the
  * step has to be what a step by that row must be, or the stack ends. */
 static LuProviderResult
@@ -275,7 +295,7 @@ verify_guess (LuWalk *walk, const LuFrame *frame, LuVerified *verified)
   if (!lu_table_slot_find (slot, lookup - code->base.bias, &rule) || rule.cfa_kind == LU_CFA_NONE)
     result = lu_walk_ask_for_rows (walk, &code->base, lookup, &rule);
   if (result != LU_PROVIDER_FOUND)
-    return result == LU_PROVIDER_NONE ? LU_PROVIDER_FOUND : result;
+    return result == LU_PROVIDER_NONE ? verify_call (walk, code, frame, verified) : result;
   return (rule.flags & LU_RULE_DERIVED) != 0 ? verify_step (walk, frame, verified)
                                              : LU_PROVIDER_FOUND;
 }

@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* test-function-frame.c - where functions of this program, in assembly, have their return address,
- * as their own code and that of functions that jump to them shows. */
+ * as their own code and that of functions that jump to them shows, and where their paths lead. */
 
 #include "module/function-frame.h"
 
@@ -19,7 +19,8 @@
 extern char __executable_start;
 extern char framed[], framed_inside[], framed_behind[], framed_end[], bare[], bare_inside[],
     bare_pushed[], jumps[], jumps_twice[], framed_late[], framed_late_inside[], wrong[],
-    wrong_inside[], next_bare[];
+    wrong_inside[], next_bare[], two_ends[], two_inside[], two_last[], anywhere[], stops[],
+    undecodable[], longest[], longer[], branches[], leaps[], thunk[];
 
 __asm__(".text\n.p2align 4\n"
         "framed: push %rbp\n mov %rsp, %rbp\n push %rbx\n sub $0x18, %rsp\n"
@@ -47,6 +48,26 @@ __asm__(".text\n.p2align 4\n"
         /* It returns with its frame still there. */
         "wrong: push %rbp\n mov %rsp, %rbp\n"
         "wrong_inside: nop\n ret\n"
+        ".p2align 4, 0xcc\n"
+        "two_ends: push %rbp\n mov %rsp, %rbp\n test %edi, %edi\n je 1f\n pop %rbp\n ret\n"
+        "1: call bare\n"
+        "two_inside: leave\n"
+        "two_last: repz ret\n"
+        "anywhere: push %rbp\n mov %rsp, %rbp\n test %edi, %edi\n je 1f\n jmp *%rax\n"
+        "1: pop %rbp\n ret\n"
+        "stops: push %rbp\n mov %rsp, %rbp\n test %edi, %edi\n je 1f\n ud2\n"
+        "1: pop %rbp\n ret\n"
+        "undecodable: push %rbp\n mov %rsp, %rbp\n test %edi, %edi\n je 1f\n .byte 0x06\n"
+        "1: pop %rbp\n ret\n"
+        /* At the limit of 256 instructions, and beyond that. */
+        "longest: push %rbp\n mov %rsp, %rbp\n .rept 252\n nop\n .endr\n pop %rbp\n ret\n"
+        "longer: push %rbp\n mov %rsp, %rbp\n .rept 253\n nop\n .endr\n pop %rbp\n ret\n"
+        "branches: push %rbp\n mov %rsp, %rbp\n .rept 33\n je 1f\n nop\n1:\n .endr\n"
+        "pop %rbp\n ret\n"
+        "leaps: push %rbp\n mov %rsp, %rbp\n jmp 1f\n pop %rbp\n ret\n .skip 4096, 0xcc\n"
+        "1: pop %rbp\n ret\n"
+        "thunk: call 2f\n1: pause\n jmp 1b\n2: mov %rax, (%rsp)\n ret\n"
+        "pop %rbp\n ret\n"
         ".p2align 4, 0xcc\n");
 
 static LuModule *
@@ -113,6 +134,53 @@ test_places (void)
   g_assert_cmpint (lu_function_frame_at (reader, &mapped, G_MAXUINT64, 1), ==, LU_LEAF_UNDECIDED);
 }
 
+static void
+test_reach (void)
+{
+  static const struct
+  {
+    const char *start, *at;
+    LuReach want;
+  } places[] = {
+    { framed, framed, LU_REACH_HERE },
+    { framed, framed_behind, LU_REACH_HERE },
+    { framed, framed_end, LU_REACH_HERE },
+    { framed, bare, LU_REACH_ELSEWHERE }, /* it is called */
+    { framed, bare_inside, LU_REACH_ELSEWHERE },
+    { two_ends, framed, LU_REACH_ELSEWHERE }, /* before it */
+    { two_ends, two_inside, LU_REACH_HERE },
+    { two_ends, two_last, LU_REACH_HERE },
+    { two_ends, anywhere, LU_REACH_ELSEWHERE },
+    { bare, bare_inside, LU_REACH_HERE },
+    { bare, next_bare, LU_REACH_HERE }, /* no frame ends between them */
+    { jumps, framed_inside, LU_REACH_ANYWHERE },
+    { anywhere, stops, LU_REACH_ANYWHERE },
+    { stops, undecodable, LU_REACH_ANYWHERE },
+    { undecodable, longest, LU_REACH_ANYWHERE },
+    { longest, longer, LU_REACH_ELSEWHERE },
+    { longer, branches, LU_REACH_ANYWHERE },
+    { branches, leaps, LU_REACH_ANYWHERE },
+    { leaps, framed, LU_REACH_ANYWHERE },
+    { thunk, framed, LU_REACH_ANYWHERE }, /* it returns to the address in rax */
+  };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autoptr (LuModule) module = open_program ();
+  const LuMappedModule mapped = { .module = module, .start = 0x1000, .end = 0x2000 };
+  LuReach reach;
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      g_test_message ("place %u", i);
+      g_assert_cmpint (lu_function_reach (reader, &mapped, elf_address (module, places[i].start),
+                                          elf_address (module, places[i].at), &reach),
+                       ==, LU_CODE_READ);
+      g_assert_cmpint (reach, ==, places[i].want);
+    }
+  reach = LU_REACH_ELSEWHERE;
+  g_assert_cmpint (lu_function_reach (reader, &mapped, G_MAXUINT64, 1, &reach), ==, LU_CODE_READ);
+  g_assert_cmpint (reach, ==, LU_REACH_ANYWHERE);
+}
+
 #endif
 
 int
@@ -126,6 +194,7 @@ main (int argc, char **argv)
       return 0;
     }
   g_test_add_func ("/function-frame/places", test_places);
+  g_test_add_func ("/function-frame/reach", test_reach);
 #endif
   return g_test_run ();
 }

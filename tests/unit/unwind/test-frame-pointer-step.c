@@ -39,6 +39,9 @@
 #define PROVED_FRAMED 61u
 #define PROVED_BARE   62u
 #define PROVED_LATER  63u
+/* The function that a direct call leads to has no such code, or nobody knows yet. */
+#define SKIPS       64u
+#define SKIPS_LATER 65u
 /* About to pop two words and return; the same, the second of them into rbp. */
 #define LEAF_POPS    54u
 #define LEAF_POPS_FP 55u
@@ -91,6 +94,29 @@ static const Case cases[] = {
     .pc = PLAIN,
     .want = LU_PROVIDER_FOUND,
     .want_pc = PLAIN + DIRECT,
+    .want_sp = 4 },
+  { "the function called is another, which may not have jumped to this code",
+    { [2] = AT (9), [3] = PLAIN + DIRECT },
+    .fp = 2,
+    .pc = PLAIN + SKIPS,
+    .want = LU_PROVIDER_NONE },
+  { "the same for a leaf, full of return addresses",
+    { RULES + CALL, RULES + CALL, AT (9), PLAIN + DIRECT },
+    .fp = 2,
+    .pc = PLAIN + SKIPS,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "nobody knows yet whether the function called is another",
+    { [2] = AT (9), [3] = PLAIN + DIRECT },
+    .fp = 2,
+    .pc = PLAIN + SKIPS_LATER,
+    .want = LU_PROVIDER_UNKNOWN },
+  { "the function called is another, but through a register",
+    { [2] = AT (9), [3] = PLAIN + CALL },
+    .fp = 2,
+    .pc = PLAIN + SKIPS,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = PLAIN + CALL,
     .want_sp = 4 },
   { "its caller is generated code whose frame pointer goes on",
     { [2] = AT (9), [3] = JIT + 5 },
@@ -723,6 +749,19 @@ leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflM
                                                                               : LU_PROVIDER_FOUND;
 }
 
+/* A direct call leads to no function with the code at SKIPS. */
+static LuProviderResult
+leads_away (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
+            guint64 to)
+{
+  g_assert_true (mapping == &file && code == &file);
+  if (pc % SIZE != DIRECT)
+    return LU_PROVIDER_NONE;
+  return to % SIZE == SKIPS         ? LU_PROVIDER_FOUND
+         : to % SIZE == SKIPS_LATER ? LU_PROVIDER_UNKNOWN
+                                    : LU_PROVIDER_NONE;
+}
+
 /* A direct call proves nothing but at PROVED_*. */
 static LuLeaf
 frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
@@ -750,6 +789,7 @@ static const LuFrameOps ops = {
   .rule_at = rule_at,
   .call_before = call_before,
   .leads_to = leads_to,
+  .leads_away = leads_away,
   .frame_at = frame_at,
   .leaf_at = leaf_at,
 };
@@ -1282,8 +1322,9 @@ new_image (gboolean is_program)
                         .e_ehsize = sizeof (Elf64_Ehdr),
                         .e_phentsize = sizeof (Elf64_Phdr),
                         .e_phnum = 2 },
-            .segments = { { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 16384 },
-                          { .p_type = is_program ? PT_INTERP : PT_NULL } } };
+            .segments = {
+                { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 16384, .p_memsz = 16384 },
+                { .p_type = is_program ? PT_INTERP : PT_NULL } } };
   LuImage *image = lu_image_new_from_memory (&elf, sizeof elf, NULL);
 
   g_assert_nonnull (image);
@@ -1296,7 +1337,7 @@ static LuModule *
 write_calls (char **path, gboolean is_program)
 {
   static guint8 code[16384];
-  const gint32 targets[] = { 8192, 9000, 9016, 9032, 9048, 9064 };
+  const gint32 targets[] = { 8192, 9000, 9016, 9032, 9048, 9064, 0, 0, 11008, 11072 };
   LuModuleKey key = { .kind = LU_MODULE_FILE };
   LuModule *module;
 
@@ -1304,6 +1345,8 @@ write_calls (char **path, gboolean is_program)
     {
       gint32 displacement = targets[i] - (gint32) (64 * i + 5);
 
+      if (targets[i] == 0)
+        continue;
       code[64 * i] = 0xe8;
       memcpy (code + 64 * i + 1, &displacement, sizeof displacement);
     }
@@ -1320,6 +1363,9 @@ write_calls (char **path, gboolean is_program)
   /* add $0x90,%rsp; pop %rbp and four others; ret */
   memcpy (code + 10624, "\x48\x81\xc4\x90\0\0\0\x5d\x5b\x5e\x5f\x58\xc3", 13);
   memcpy (code + 10752, "\x5d\x5b\x5b\x5b\x5b\x5b\x5b\x5b\x5b\xc3", 10);
+  /* push %rbp; mov %rsp,%rbp; leave; ret, and the same with a jump through a register */
+  memcpy (code + 11008, "\x55\x48\x89\xe5\xc9\xc3", 6);
+  memcpy (code + 11072, "\x55\x48\x89\xe5\xff\xe0\xc9\xc3", 8);
   g_close (g_file_open_tmp ("live-unwinder-XXXXXX", path, NULL), NULL);
   g_assert_true (g_file_set_contents (*path, (const char *) code, sizeof code, NULL));
   key.path = *path;
@@ -1369,6 +1415,71 @@ test_leads_to (gconstpointer is_program)
       g_assert_cmpint (lu_code_leads_to (NULL, 0, &lu_arch_x86_64, &across), ==,
                        expected[i].across);
     }
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
+/* A call leads away from code if it leads to a function that has not this code, and that jumps to
+ * no other. The answer is kept. */
+static void
+test_leads_away (void)
+{
+  static const struct
+  {
+    guint call, to;
+    LuProviderResult want;
+  } expected[] = {
+    { 8, 11008, LU_PROVIDER_NONE },  { 8, 11013, LU_PROVIDER_NONE },
+    { 8, 11020, LU_PROVIDER_FOUND }, { 8, 10240, LU_PROVIDER_FOUND },
+    { 9, 14000, LU_PROVIDER_NONE },  { 9, 10240, LU_PROVIDER_NONE },
+    { 6, 14000, LU_PROVIDER_NONE },  { 7, 14000, LU_PROVIDER_NONE },
+  };
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *path = NULL;
+  LuModule *module = write_calls (&path, TRUE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+  const LuFrameCall across = { &mapping, &file, AT_CALL (8), PLAIN + 14000 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    {
+      const LuFrameCall call = { &mapping, &mapping, AT_CALL (expected[i].call),
+                                 TEXT + expected[i].to };
+
+      g_test_message ("call %u", i);
+      g_assert_cmpint (lu_code_leads_away (reader, 0, &lu_arch_x86_64, &call), ==,
+                       expected[i].want);
+      g_assert_cmpint (lu_code_leads_away (NULL, 0, &lu_arch_x86_64, &call), ==, expected[i].want);
+    }
+  g_assert_cmpint (lu_code_leads_away (reader, 0, &lu_arch_x86_64, &across), ==, LU_PROVIDER_NONE);
+  g_unlink (path);
+  lu_module_unref (module);
+}
+
+/* Nothing is kept if the file could not be read, or while nobody may read it. */
+static void
+test_leads_away_again (void)
+{
+  g_autoptr (LuCodeReader) first = lu_code_reader_new ();
+  g_autoptr (LuCodeReader) second = lu_code_reader_new ();
+  g_autofree char *path = NULL, *away = NULL;
+  LuModule *module = write_calls (&path, TRUE);
+  const LuDwflMapping mapping = {
+    .start = TEXT, .end = TEXT + 16384, .bias = TEXT, .module = module
+  };
+  const LuFrameCall call = { &mapping, &mapping, AT_CALL (8), TEXT + 14000 };
+  const LuArch *arch = &lu_arch_x86_64;
+
+  away = g_strconcat (path, ".away", NULL);
+  g_assert_cmpint (lu_code_leads_away (NULL, 0, arch, &call), ==, LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (lu_code_call (first, 0, arch, &mapping, call.pc), ==, LU_CALL_DIRECT);
+  g_assert_cmpint (lu_code_leads_away (NULL, 0, arch, &call), ==, LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (g_rename (path, away), ==, 0);
+  g_assert_cmpint (lu_code_leads_away (second, 0, arch, &call), ==, LU_PROVIDER_NONE);
+  g_assert_cmpint (lu_code_leads_away (NULL, 0, arch, &call), ==, LU_PROVIDER_UNKNOWN);
+  g_assert_cmpint (g_rename (away, path), ==, 0);
+  g_assert_cmpint (lu_code_leads_away (first, 0, arch, &call), ==, LU_PROVIDER_FOUND);
   g_unlink (path);
   lu_module_unref (module);
 }
@@ -1531,8 +1642,11 @@ test_top_words (void)
     { 6, 10272, 0, LU_FP_RULE_NONE, LU_PROVIDER_END },
     { 7, 8192, 0, LU_FP_RULE_NONE, LU_PROVIDER_NONE },
   };
-  static const LuFrameOps text_ops = { find_text,     rule_of_text, call_in_text,
-                                       text_leads_to, NULL,         leaf_in_text };
+  static const LuFrameOps text_ops = { .find = find_text,
+                                       .rule_at = rule_of_text,
+                                       .call_before = call_in_text,
+                                       .leads_to = text_leads_to,
+                                       .leaf_at = leaf_in_text };
   g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
   g_autofree char *path = NULL;
   LuModule *module = write_calls (&path, FALSE);
@@ -1584,8 +1698,11 @@ leaf_undecided (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 static void
 test_top_words_of_other_files (void)
 {
-  static const LuFrameOps other_ops = { find,           rule_by_sp, call_before,
-                                        leads_anywhere, NULL,       leaf_undecided };
+  static const LuFrameOps other_ops = { .find = find,
+                                        .rule_at = rule_by_sp,
+                                        .call_before = call_before,
+                                        .leads_to = leads_anywhere,
+                                        .leaf_at = leaf_undecided };
   LuDwflMapping library = file;
   LuLeafWord word = { .code = &library, .pc = PLAIN, .value = PLAIN + DIRECT, .size = 8 };
 
@@ -1634,6 +1751,8 @@ main (int argc, char **argv)
   g_test_add_func ("/guess/words on top of the stack", test_top_words);
   g_test_add_func ("/guess/words on top of leaves, called from other files",
                    test_top_words_of_other_files);
+  g_test_add_func ("/guess/calls that lead away", test_leads_away);
+  g_test_add_func ("/guess/calls that lead away, when files come back", test_leads_away_again);
   g_test_add_data_func ("/guess/where calls of libraries lead to", NULL, test_leads_to);
   g_test_add_data_func ("/guess/where calls of programs lead to", "", test_leads_to);
   result = g_test_run ();
