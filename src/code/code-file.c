@@ -411,6 +411,7 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
       || !read_segments (&reading, pieces))
     return NULL;
   self->flow_file.kernel_frame = self->arch->kernel_frame;
+  self->flow_file.is_movable = self->headers.type == ET_DYN;
   self->flow_file.returns = returns;
   self->returns = lu_code_returns_new (self->ranges, &self->flow_file);
   read_linkage (&reading);

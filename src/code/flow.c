@@ -534,7 +534,8 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
       lu_path_branch (path, op, FALSE);
       return next;
     default:
-      if (op->kind == LU_OP_CONSTANT && is_at_home (self, op->target))
+      if (op->kind == LU_OP_CONSTANT && (op->is_relative || !file->is_movable)
+          && is_at_home (self, op->target))
         g_array_append_val (self->pointers, op->target);
       apply (self, op, path);
       return next;

@@ -34,6 +34,9 @@ typedef struct
   /* Returns FALSE if the function at an address, elsewhere in the file, never returns. NULL: nobody
    * knows. */
   gboolean (*returns) (gpointer data, guint64 address);
+  /* The file can be loaded anywhere, so only what is relative to an instruction is an address of
+   * its code; other constants are numbers. */
+  gboolean is_movable;
 } LuFlowFile;
 
 /* How certain it is that a function begins somewhere. What is less certain gives way. */

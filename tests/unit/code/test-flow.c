@@ -804,6 +804,31 @@ test_gaps (void)
   g_assert_nonnull (lu_flow_facts_at (flow, ADDRESS + 25));
 }
 
+/* A constant that is inside of the code is the address of a function, unless the file can be loaded
+ * anywhere; an address relative to the instruction always is one. */
+static void
+test_constants (void)
+{
+  /* 0: mov $0x1010,eax; lea 7(rip) = 19 -> rax; ret; padding; 16: push rax; pop rax; ret;
+   * 19: push rbx; pop rbx; ret */
+  Code code = assemble ("b8 10 10 00 00 48 8d 05 07 00 00 00 c3 cc cc cc 50 58 c3 53 5b c3");
+  LuFlowFile file;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+      g_autoptr (LuFlow) flow = NULL;
+
+      describe (&code, &file);
+      file.is_movable = i == 1;
+      flow = lu_flow_new (&range, &file);
+      lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+      g_assert_true (lu_flow_run (flow) && lu_flow_run_pointers (flow));
+      g_assert_true (has_rule (flow, 16, i == 0 ? ENTRY : NULL));
+      g_assert_true (has_rule (flow, 19, ENTRY));
+    }
+}
+
 /* Megabytes of anything are done in a moment. */
 static void
 test_garbage (void)
@@ -868,6 +893,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/shared", test_shared);
   g_test_add_func ("/flow/gaps", test_gaps);
+  g_test_add_func ("/flow/constants", test_constants);
   g_test_add_func ("/flow/garbage", test_garbage);
   status = g_test_run ();
   lu_code_hints_free (hints);
