@@ -13,8 +13,8 @@
 /* Functions that are looked at for one answer. */
 #define MAX_LOOKS 6
 
-/* Of a function of which all paths are followed: bytes of code, instructions, and paths that wait.
- */
+/* Limits for a function whose paths are all followed: bytes of code, instructions, and paths that
+ * wait. */
 #define REACH_WINDOW 4096
 #define MAX_OPS      256
 #define MAX_PATHS    32

@@ -11,8 +11,7 @@
  *
  * The worker reads these addresses when the first such sample comes, because the kernel takes 15 ms
  * to print them (50 ms where a function is missing); samples that arrive before have to go to the
- * worker. Where the kernel does not
- * tell them (kernel.kptr_restrict), no stack is ended. */
+ * worker. Where the kernel does not tell them (kernel.kptr_restrict), no stack is ended. */
 
 #pragma once
 
