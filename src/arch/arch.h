@@ -64,6 +64,10 @@ typedef struct
    * and sets `displacement` to that, from the beginning of the LU_ARCH_JUMP_BYTES. Instructions
    * begin at multiples of `code_unit` bytes. */
   gboolean (*looks_like_jump) (const guint8 *code, gint64 *displacement);
+  /* Optional: returns whether `n` bytes of code may hold the end of a function that has set up a
+   * frame: the frame pointer is restored there, and the function returns. To look for that costs
+   * much less than to follow the code. */
+  gboolean (*may_hold_frame_end) (const guint8 *code, gsize n);
   guint8 code_unit;
   guint16 leaf_bytes; /* of code that LuArch.leaf_of looks at, at most LU_ARCH_MAX_LEAF_BYTES */
   /* Zydis decodes the instructions of code with addresses of so many bits; 0: it does not. */

@@ -5,6 +5,7 @@
 
 #include "module/function-frame.h"
 
+#include "arch/arch.h"
 #include "base/clock.h"
 #include "code/decoder.h"
 #include "code/flow.h"
@@ -18,13 +19,6 @@
 #define REACH_WINDOW 4096
 #define MAX_OPS      256
 #define MAX_PATHS    32
-
-/* Instructions of x86-64, the only machine whose code is followed. */
-#define POP_FP         0x5d
-#define LEAVE          0xc9
-#define RETURN         0xc3
-#define RETURN_AND_POP 0xc2
-#define REPEAT         0xf3 /* before RETURN, where a branch leads to it */
 
 /* One question. */
 typedef struct
@@ -268,39 +262,25 @@ follow_all (Paths *self)
   return is_known && self->has_frame;
 }
 
-/* Returns whether the first `size` bytes may hold the end of a function that has set up a frame:
- * the frame pointer is popped there, and the function returns. It costs much less to look for that
- * than to follow the code. */
-static gboolean
-may_hold_end (const Paths *self, guint size)
-{
-  for (guint i = 0; i + 1 < size; i++)
-    {
-      guint8 first = self->bytes[i], second = self->bytes[i + 1];
-
-      if ((first == POP_FP || first == LEAVE)
-          && (second == RETURN || second == RETURN_AND_POP || second == REPEAT))
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /* Reads the function and looks for its end. FALSE: it is not to be followed. */
 static gboolean
 begin_paths (Look *self, Paths *paths, LuReach *reach)
 {
   guint64 distance = self->address - paths->start;
   const LuSegment *segment = segment_of (self, paths->start);
+  const LuArch *arch =
+      lu_arch_with_tables (lu_image_machine (lu_module_image (self->mapped->module)));
 
   *reach = LU_REACH_ANYWHERE;
-  if (segment == NULL || !segment->executable || !lu_decoder_load ())
+  if (segment == NULL || !segment->executable || !lu_decoder_load () || arch == NULL
+      || arch->files.may_hold_frame_end == NULL)
     return FALSE;
   paths->size = (guint) MIN (REACH_WINDOW, segment->file_size - (paths->start - segment->vaddr));
   if (!read_bytes (self, paths->start, paths->bytes, paths->size))
     return FALSE;
   if (distance < paths->size)
     *reach = LU_REACH_HERE;
-  return may_hold_end (paths, (guint) MIN (distance, paths->size));
+  return arch->files.may_hold_frame_end (paths->bytes, MIN (distance, paths->size));
 }
 
 LuCodeResult

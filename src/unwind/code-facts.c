@@ -461,10 +461,16 @@ lu_code_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
 #define KEPT_HERE LU_CALL_INDIRECT
 #define KEPT_AWAY LU_CALL_DIRECT
 
+typedef struct
+{
+  guint64 any; /* for all addresses */
+  guint64 to;
+} ReachKeys;
+
 /* Looks at the code, and keeps what it says. */
 static LuProviderResult
 find_reach (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call,
-            guint64 any_key, guint64 key)
+            const ReachKeys *keys)
 {
   LuCallSites *sites = lu_module_make_call_sites (call->mapping->module);
   LuMappedModule file = lu_code_file_of (call->mapping, pid);
@@ -478,9 +484,9 @@ find_reach (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameC
   if (result != LU_CODE_READ)
     return result == LU_CODE_OVER_BUDGET ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_NONE;
   if (reach == LU_REACH_ANYWHERE)
-    lu_call_sites_add (sites, any_key, KEPT_ANY);
+    lu_call_sites_add (sites, keys->any, KEPT_ANY);
   else
-    lu_call_sites_add (sites, key, reach == LU_REACH_HERE ? KEPT_HERE : KEPT_AWAY);
+    lu_call_sites_add (sites, keys->to, reach == LU_REACH_HERE ? KEPT_HERE : KEPT_AWAY);
   return reach == LU_REACH_ELSEWHERE ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
 }
 
@@ -488,8 +494,10 @@ LuProviderResult
 lu_code_leads_away (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameCall *call)
 {
   guint64 offset = file_offset_of (call->mapping, call->pc);
-  guint64 any_key = pair_key (offset, ~AWAY_KEY);
-  guint64 key = pair_key (offset, file_offset_of (call->code, call->to) | AWAY_KEY);
+  const ReachKeys keys = {
+    .any = pair_key (offset, ~AWAY_KEY),
+    .to = pair_key (offset, file_offset_of (call->code, call->to) | AWAY_KEY),
+  };
   LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
 
   if (kind == LU_CALL_UNKNOWN)
@@ -497,10 +505,10 @@ lu_code_leads_away (LuCodeReader *reader, gint32 pid, const LuArch *arch, const 
   if (kind != LU_CALL_DIRECT || call->mapping->module != call->code->module
       || arch->files.decoded_bits != 8 * arch->word_size)
     return LU_PROVIDER_NONE;
-  if (known_kind (call->mapping, any_key) != LU_CALL_UNKNOWN)
+  if (known_kind (call->mapping, keys.any) != LU_CALL_UNKNOWN)
     return LU_PROVIDER_NONE;
-  kind = known_kind (call->mapping, key);
+  kind = known_kind (call->mapping, keys.to);
   if (kind != LU_CALL_UNKNOWN)
     return kind == KEPT_AWAY ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
-  return reader != NULL ? find_reach (reader, pid, arch, call, any_key, key) : LU_PROVIDER_UNKNOWN;
+  return reader != NULL ? find_reach (reader, pid, arch, call, &keys) : LU_PROVIDER_UNKNOWN;
 }

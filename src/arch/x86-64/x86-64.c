@@ -104,6 +104,18 @@ looks_like_jump (const guint8 *code, gint64 *displacement)
   return code[0] == 0x0f && (code[1] & 0xf0) == 0x80;
 }
 
+/* "pop %rbp" or "leave", and one of "ret", "ret N" and "repz ret", which stands where a branch
+ * leads to (Intel SDM). */
+static gboolean
+may_hold_frame_end (const guint8 *code, gsize n)
+{
+  for (gsize i = 0; i + 1 < n; i++)
+    if ((code[i] == 0x5d || code[i] == 0xc9)
+        && (code[i + 1] == 0xc3 || code[i + 1] == 0xc2 || code[i + 1] == 0xf3))
+      return TRUE;
+  return FALSE;
+}
+
 static guint32
 leaf_of (const guint8 *code)
 {
@@ -212,6 +224,7 @@ const LuArch lu_arch_x86_64 = {
   .files.decode_slot_call = decode_slot_call,
   .files.read_plt_entry = read_plt_entry,
   .files.looks_like_jump = looks_like_jump,
+  .files.may_hold_frame_end = may_hold_frame_end,
   .files.code_unit = 1,
   .files.leaf_bytes = LU_LEAF_BYTES,
   .files.decoded_bits = 64,
