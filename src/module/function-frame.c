@@ -262,25 +262,33 @@ follow_all (Paths *self)
   return is_known && self->has_frame;
 }
 
+/* Like LuArchFiles.may_hold_frame_end(); of a module with an image. */
+static gboolean
+may_hold_frame_end (const Look *self, const guint8 *bytes, gsize n)
+{
+  const LuArch *arch =
+      lu_arch_with_tables (lu_image_machine (lu_module_image (self->mapped->module)));
+
+  return arch != NULL && arch->files.may_hold_frame_end != NULL
+         && arch->files.may_hold_frame_end (bytes, n);
+}
+
 /* Reads the function and looks for its end. FALSE: it is not to be followed. */
 static gboolean
 begin_paths (Look *self, Paths *paths, LuReach *reach)
 {
   guint64 distance = self->address - paths->start;
   const LuSegment *segment = segment_of (self, paths->start);
-  const LuArch *arch =
-      lu_arch_with_tables (lu_image_machine (lu_module_image (self->mapped->module)));
 
   *reach = LU_REACH_ANYWHERE;
-  if (segment == NULL || !segment->executable || !lu_decoder_load () || arch == NULL
-      || arch->files.may_hold_frame_end == NULL)
+  if (segment == NULL || !segment->executable || !lu_decoder_load ())
     return FALSE;
   paths->size = (guint) MIN (REACH_WINDOW, segment->file_size - (paths->start - segment->vaddr));
   if (!read_bytes (self, paths->start, paths->bytes, paths->size))
     return FALSE;
   if (distance < paths->size)
     *reach = LU_REACH_HERE;
-  return arch->files.may_hold_frame_end (paths->bytes, MIN (distance, paths->size));
+  return may_hold_frame_end (self, paths->bytes, MIN (distance, paths->size));
 }
 
 LuCodeResult
