@@ -17,19 +17,30 @@
 /* No process has these. */
 #define GONE_PID 0x7ffffffe
 
-/* Returns a process of that user, which waits to be killed. */
+/* Returns a process that is of that user now, and waits to be killed. */
 static pid_t
 start_process (uid_t user)
 {
-  pid_t pid = fork ();
+  int ready[2];
+  char byte;
+  pid_t pid;
 
+  g_assert_cmpint (pipe (ready), ==, 0);
+  pid = fork ();
   g_assert_cmpint (pid, >=, 0);
-  if (pid > 0)
-    return pid;
-  if (setresuid (user, user, user) != 0)
-    _exit (1);
-  pause ();
-  _exit (0);
+  if (pid == 0)
+    {
+      if (setresuid (user, user, user) != 0)
+        _exit (1);
+      prctl (PR_SET_PDEATHSIG, SIGKILL); /* another user takes it away */
+      if (write (ready[1], "", 1) == 1)
+        pause ();
+      _exit (0);
+    }
+  close (ready[1]);
+  g_assert_cmpint (read (ready[0], &byte, 1), ==, 1);
+  close (ready[0]);
+  return pid;
 }
 
 static void
@@ -68,7 +79,6 @@ test_user (void)
     }
   for (guint i = 0; i < G_N_ELEMENTS (processes); i++)
     processes[i] = start_process (65534);
-  g_usleep (50000); /* until they are of that user */
   for (guint i = 0; i < 2; i++)
     lu_time_budget_charge (budget, processes[i], SECOND_NS * 3 / 10);
   /* It has used nothing itself, but its user has used all. */
