@@ -9,8 +9,8 @@
 #include "base/copy-file.h"
 #include "base/fd.h"
 #include "base/speed.h"
-#include "module/opener.h"
 #include "base/time-budget.h"
+#include "module/opener.h"
 
 /* Files that stay open; a recording has few descriptors. */
 #define N_FILES 6

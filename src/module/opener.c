@@ -9,11 +9,11 @@
 #include "base/copy-file.h"
 #include "base/fd.h"
 #include "base/speed.h"
+#include "base/time-budget.h"
 #include "elf/own-vdso.h"
 #include "module/file-rows.h"
 #include "module/identity.h"
 #include "module/image-cache.h"
-#include "base/time-budget.h"
 
 /* Most files have no table and are never sampled: smaller CFI is kept, because reading it twice
  * costs more than its memory. */
