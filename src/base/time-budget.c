@@ -17,12 +17,17 @@
 #define MANY_ACCOUNTS 1024
 /* How often the kernel is asked how long this thread had to wait for a CPU. */
 #define ASK_NS G_GUINT64_CONSTANT (10000000)
+/* How long the user of a process is believed to stay the same: asking costs as much as many a
+ * sample. */
+#define USER_NS G_GUINT64_CONSTANT (100000000)
 
 typedef struct
 {
   guint share;
+  guint32 user;      /* of a process; G_MAXUINT32: it had ended */
   gint64 full, left; /* ns: at most; now */
   guint64 at;        /* as now(): left was that much */
+  guint64 asked;     /* as now(): for the user; 0: not yet */
 } Account;
 
 const LuTimeShares lu_time_shares_for_files = { .process = 8, .user = 4, .total = 2 };
@@ -111,16 +116,20 @@ find_process (LuTimeBudget *self, gint32 pid, guint64 time)
   return find (self, self->processes, (guint) pid, self->shares.process, time);
 }
 
-/* All processes that have ended share an account. */
+/* Returns the account of the user of a process. All processes that have ended share one. */
 static Account *
-find_user (LuTimeBudget *self, gint32 pid, guint64 time)
+find_user (LuTimeBudget *self, Account *process, gint32 pid, guint64 time)
 {
-  struct stat info = { .st_uid = G_MAXUINT32 };
+  struct stat info;
   char path[32];
 
-  g_snprintf (path, sizeof path, "/proc/%d", pid);
-  return find (self, self->users, stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32,
-               self->shares.user, time);
+  if (process->asked == 0 || time - process->asked >= USER_NS)
+    {
+      g_snprintf (path, sizeof path, "/proc/%d", pid);
+      process->user = stat (path, &info) == 0 ? info.st_uid : G_MAXUINT32;
+      process->asked = time;
+    }
+  return find (self, self->users, process->user, self->shares.user, time);
 }
 
 LuTimeBudget *
@@ -150,22 +159,26 @@ gboolean
 lu_time_budget_has (LuTimeBudget *self, gint32 pid)
 {
   guint64 time = now (self);
+  Account *process;
 
   if (pid <= 0)
     return TRUE;
   fill (&self->total, time);
-  return self->total.left > 0 && find_process (self, pid, time)->left > 0
-         && find_user (self, pid, time)->left > 0;
+  process = find_process (self, pid, time);
+  return self->total.left > 0 && process->left > 0
+         && find_user (self, process, pid, time)->left > 0;
 }
 
 void
 lu_time_budget_charge (LuTimeBudget *self, gint32 pid, guint64 ns)
 {
   guint64 time = now (self);
+  Account *process;
 
   if (pid <= 0)
     return;
   self->total.left -= (gint64) ns;
-  find_process (self, pid, time)->left -= (gint64) ns;
-  find_user (self, pid, time)->left -= (gint64) ns;
+  process = find_process (self, pid, time);
+  process->left -= (gint64) ns;
+  find_user (self, process, pid, time)->left -= (gint64) ns;
 }

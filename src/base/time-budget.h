@@ -8,8 +8,9 @@
  * thread busy and everybody else waiting. Each account fills up with time, to at most what it gets
  * in two seconds. On a slow machine an account holds more, so that the files of a program that
  * starts are read there, too. While the thread waits for a CPU, accounts do not fill up. What work
- * costs is known afterwards, so an account may be overdrawn, and then has to fill up first. One
- * thread: the one that works. */
+ * costs is known afterwards, so an account may be overdrawn, and then has to fill up first. The
+ * user of a process is believed to stay the same for a tenth of a second, also if the process ends.
+ * One thread: the one that works. */
 
 #pragma once
 

@@ -88,6 +88,35 @@ test_user (void)
     stop_process (processes[i]);
 }
 
+/* Whose work it was is known when it is charged, though the process has ended meanwhile; but not
+ * for ever, because another process may have got its number. */
+static void
+test_ended (void)
+{
+  g_autoptr (LuTimeBudget) budget = lu_time_budget_new (&lu_time_shares_for_files, 1);
+  pid_t ended[2], lives;
+
+  if (getuid () != 0)
+    {
+      g_test_skip ("needs root to have processes of two users");
+      return;
+    }
+  lives = start_process (65534);
+  for (guint i = 0; i < G_N_ELEMENTS (ended); i++)
+    {
+      ended[i] = start_process (65534);
+      g_assert_true (lu_time_budget_has (budget, ended[i]));
+      stop_process (ended[i]);
+    }
+  lu_time_budget_charge (budget, ended[0], SECOND_NS * 6 / 10);
+  g_assert_false (lu_time_budget_has (budget, lives));
+  g_usleep (600000); /* a quarter of it is more than is missing */
+  g_assert_true (lu_time_budget_has (budget, lives));
+  lu_time_budget_charge (budget, ended[1], SECOND_NS * 6 / 10);
+  g_assert_true (lu_time_budget_has (budget, lives));
+  stop_process (lives);
+}
+
 static void
 test_total (void)
 {
@@ -188,6 +217,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/time-budget/process", test_process);
   g_test_add_func ("/time-budget/user", test_user);
+  g_test_add_func ("/time-budget/ended", test_ended);
   g_test_add_func ("/time-budget/total", test_total);
   g_test_add_func ("/time-budget/filling", test_filling);
   g_test_add_func ("/time-budget/busy-machine", test_busy_machine);
