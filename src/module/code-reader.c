@@ -14,6 +14,11 @@
 
 /* Files that stay open; a recording has few descriptors. */
 #define N_FILES 6
+/* Pages of code that are kept. A function, the calls in it and its leaves are asked for one after
+ * the other: of 86,000 reads while Chromium starts, 60,000 find their page here. */
+#define PAGE_BITS 12
+#define PAGE_SIZE (1u << PAGE_BITS)
+#define SLOT_BITS 8
 /* A read takes half a microsecond, opening a file ten or more, so hostile processes can cost about
  * 2 % of a CPU. Starting node reads some 300 addresses in 2 files, starting java 1,000 in 3. The
  * start of Chromium, which has hardly any CFI, reads more than 20,000 in each of two seconds, so
@@ -35,9 +40,18 @@ typedef struct
   guint64 last_use;
 } File;
 
+typedef struct
+{
+  guint32 module; /* id; 0: none */
+  guint32 size;   /* bytes; less than a page at the end of the file, which is not kept */
+  guint64 number; /* of the page in the file */
+  guint8 bytes[PAGE_SIZE];
+} Page;
+
 struct _LuCodeReader
 {
   File files[N_FILES];
+  Page *pages; /* owned: 1 << SLOT_BITS */
   guint64 n_uses;
   gint64 second; /* second of the monotonic clock that the counts are for; 0: none yet */
   guint n_reads_left, n_opens;
@@ -53,6 +67,7 @@ lu_code_reader_new (void)
 
   for (guint i = 0; i < N_FILES; i++)
     self->files[i].fd = -1;
+  self->pages = g_new0 (Page, 1 << SLOT_BITS);
   self->budget = lu_time_budget_new (&lu_time_shares_for_files, lu_machine_slowness ());
   self->is_limited = TRUE;
   return self;
@@ -84,6 +99,7 @@ lu_code_reader_free (LuCodeReader *self)
   for (guint i = 0; i < N_FILES; i++)
     lu_fd_clear (&self->files[i].fd);
   lu_time_budget_free (self->budget);
+  g_free (self->pages);
   g_free (self);
 }
 
@@ -156,18 +172,58 @@ find_file (LuCodeReader *self, const LuMappedModule *mapped)
   return file;
 }
 
+/* Returns a page of the file until the next call; it has fewer bytes, perhaps none, where the file
+ * ends. */
+static const Page *
+find_page (LuCodeReader *self, const File *file, guint64 number)
+{
+  guint64 hash = (number ^ (guint64) file->module << 32) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  Page *page = &self->pages[hash >> (64 - SLOT_BITS)];
+  gssize size;
+
+  if (page->module == file->module && page->number == number)
+    return page;
+  size = lu_fd_pread_all (file->fd, page->bytes, PAGE_SIZE, (gint64) (number << PAGE_BITS));
+  page->module = size == PAGE_SIZE ? file->module : 0; /* an error may pass, and a file may grow */
+  page->number = number;
+  page->size = (guint32) MAX (size, 0);
+  return page;
+}
+
+/* Reads by pages what is not larger than one. */
+static gboolean
+read_small (LuCodeReader *self, const File *file, guint64 file_offset, guint8 *bytes, gsize size)
+{
+  while (size > 0)
+    {
+      const Page *page = find_page (self, file, file_offset >> PAGE_BITS);
+      gsize at = file_offset % PAGE_SIZE, n = MIN (size, PAGE_SIZE - at);
+
+      if (at + n > page->size)
+        return FALSE;
+      memcpy (bytes, page->bytes + at, n);
+      file_offset += n;
+      bytes += n;
+      size -= n;
+    }
+  return TRUE;
+}
+
 LuCodeResult
 lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 file_offset,
                      guint8 *bytes, gsize size)
 {
   File *file = find_file (self, mapped);
+  gboolean is_read;
 
   if (file == NULL)
     return LU_CODE_OVER_BUDGET;
-  if (file->fd < 0 || file_offset > G_MAXINT64 - size
-      || lu_fd_pread_all (file->fd, bytes, size, (gint64) file_offset) != (gssize) size)
+  if (file->fd < 0 || file_offset > G_MAXINT64 - PAGE_SIZE - size)
     return LU_CODE_UNREADABLE;
-  return LU_CODE_READ;
+  is_read = size <= PAGE_SIZE
+                ? read_small (self, file, file_offset, bytes, size)
+                : lu_fd_pread_all (file->fd, bytes, size, (gint64) file_offset) == (gssize) size;
+  return is_read ? LU_CODE_READ : LU_CODE_UNREADABLE;
 }
 
 gboolean

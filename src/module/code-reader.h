@@ -4,9 +4,10 @@
 /* code-reader.h - reads a few bytes of code from mapped files, or CFI that an image has dropped.
  *
  * Worker thread only. Images keep no code and no descriptor, so the file is opened again, with the
- * checks of opener.h; the last few stay open. The number of opens and reads per second is limited,
- * because a hostile process chooses them, and so is the time for CFI (time-budget.h). A replay has
- * as much time as it needs, and more samples per second than a recording. */
+ * checks of opener.h; the last few stay open, and a few pages of code are kept. The number of opens
+ * and reads per second is limited, because a hostile process chooses them, and so is the time for
+ * CFI (time-budget.h). A replay has as much time as it needs, and more samples per second than a
+ * recording. */
 
 #pragma once
 

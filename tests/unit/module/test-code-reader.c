@@ -86,6 +86,62 @@ test_bytes (void)
   clear_file (&file);
 }
 
+/* Pages are kept: each file has its own, bytes of two are put together, and the end of a file stays
+ * its end. 600 pages are more than are kept. */
+static void
+test_pages (void)
+{
+  const guint size = 600 * 4096 + 100;
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  g_autofree char *upper = g_malloc0 (size + 1), *lower = g_malloc0 (size + 1);
+  char *texts[] = { upper, lower };
+  File files[2];
+  char bytes[4096];
+
+  for (guint i = 0; i < size; i++)
+    {
+      texts[0][i] = (char) ('A' + i % 23);
+      texts[1][i] = (char) ('a' + i % 19);
+    }
+  for (guint i = 0; i < 2; i++)
+    files[i] = new_file (texts[i], 0);
+  for (guint round = 0; round < 2; round++)
+    for (guint at = 0; at + sizeof bytes <= size; at += 4096 - 7)
+      for (guint i = 0; i < 2; i++)
+        {
+          gsize n = at % 2 == 0 ? 16 : sizeof bytes;
+
+          g_assert_cmpint (read_file (reader, &files[i], at, bytes, n), ==, LU_CODE_READ);
+          g_assert_cmpmem (bytes, n, texts[i] + at, n);
+        }
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpint (read_file (reader, &files[i], size - 8, bytes, 8), ==, LU_CODE_READ);
+      g_assert_cmpint (read_file (reader, &files[i], size - 8, bytes, 9), ==, LU_CODE_UNREADABLE);
+      g_assert_cmpint (read_file (reader, &files[i], size + 4096, bytes, 1), ==,
+                       LU_CODE_UNREADABLE);
+      clear_file (&files[i]);
+    }
+}
+
+/* The end of a file is not kept: it may move. */
+static void
+test_growing (void)
+{
+  g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
+  File file = new_file ("0123456789", 0);
+  char bytes[4];
+  int fd;
+
+  g_assert_cmpint (read_file (reader, &file, 8, bytes, 4), ==, LU_CODE_UNREADABLE);
+  fd = open (file.path, O_WRONLY | O_APPEND);
+  g_assert_cmpint (write (fd, "abc", 3), ==, 3);
+  close (fd);
+  g_assert_cmpint (read_file (reader, &file, 8, bytes, 4), ==, LU_CODE_READ);
+  g_assert_cmpmem (bytes, 4, "89ab", 4);
+  clear_file (&file);
+}
+
 static void
 test_another_file (void)
 {
@@ -280,6 +336,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/code-reader/bytes of a file", test_bytes);
+  g_test_add_func ("/code-reader/pages", test_pages);
+  g_test_add_func ("/code-reader/a file that grows", test_growing);
   g_test_add_func ("/code-reader/another file, or none", test_another_file);
   g_test_add_func ("/code-reader/through another process", test_another_process);
   g_test_add_func ("/code-reader/few descriptors", test_few_descriptors);
