@@ -202,7 +202,7 @@ typedef struct
   gboolean has_frame;            /* the frame pointer is set up */
   guint16 paths[MAX_PATHS];      /* offsets */
   guint8 seen[REACH_WINDOW / 8]; /* a bit for each byte at which an instruction begins */
-  guint8 bytes[REACH_WINDOW];
+  guint8 *bytes;                 /* borrowed: REACH_WINDOW */
 } Paths;
 
 static gboolean
@@ -273,22 +273,26 @@ may_hold_frame_end (const Look *self, const guint8 *bytes, gsize n)
          && arch->files.may_hold_frame_end (bytes, n);
 }
 
-/* Reads the function and looks for its end. FALSE: it is not to be followed. */
+/* Reads the function, and looks for its end before the address first. FALSE: it is not to be
+ * followed. */
 static gboolean
 begin_paths (Look *self, Paths *paths, LuReach *reach)
 {
   guint64 distance = self->address - paths->start;
   const LuSegment *segment = segment_of (self, paths->start);
+  guint n;
 
   *reach = LU_REACH_ANYWHERE;
   if (segment == NULL || !segment->executable || !lu_decoder_load ())
     return FALSE;
   paths->size = (guint) MIN (REACH_WINDOW, segment->file_size - (paths->start - segment->vaddr));
-  if (!read_bytes (self, paths->start, paths->bytes, paths->size))
+  n = (guint) MIN (distance, paths->size);
+  if (!read_bytes (self, paths->start, paths->bytes, n))
     return FALSE;
   if (distance < paths->size)
     *reach = LU_REACH_HERE;
-  return may_hold_frame_end (self, paths->bytes, MIN (distance, paths->size));
+  return may_hold_frame_end (self, paths->bytes, n)
+         && read_bytes (self, paths->start + n, paths->bytes + n, paths->size - n);
 }
 
 LuCodeResult
@@ -296,7 +300,8 @@ lu_function_reach (LuCodeReader *reader, const LuMappedModule *mapped, guint64 s
                    guint64 address, LuReach *reach)
 {
   Look self = { .reader = reader, .mapped = mapped, .address = address };
-  Paths paths = { .start = start };
+  guint8 bytes[REACH_WINDOW];
+  Paths paths = { .start = start, .bytes = bytes };
   guint64 begin;
 
   if (!begin_paths (&self, &paths, reach))
