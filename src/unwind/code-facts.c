@@ -498,17 +498,18 @@ lu_code_leads_away (LuCodeReader *reader, gint32 pid, const LuArch *arch, const 
     .any = pair_key (offset, ~AWAY_KEY),
     .to = pair_key (offset, file_offset_of (call->code, call->to) | AWAY_KEY),
   };
-  LuCallKind kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
+  LuCallKind kind;
 
-  if (kind == LU_CALL_UNKNOWN)
-    return LU_PROVIDER_UNKNOWN;
-  if (kind != LU_CALL_DIRECT || call->mapping->module != call->code->module
+  if (call->mapping->module != call->code->module
       || arch->files.decoded_bits != 8 * arch->word_size)
     return LU_PROVIDER_NONE;
-  if (known_kind (call->mapping, keys.any) != LU_CALL_UNKNOWN)
-    return LU_PROVIDER_NONE;
-  kind = known_kind (call->mapping, keys.to);
+  kind = known_kind (call->mapping, keys.to); /* first: it is known of most calls that are made */
   if (kind != LU_CALL_UNKNOWN)
     return kind == KEPT_AWAY ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+  kind = lu_code_call (reader, pid, arch, call->mapping, call->pc);
+  if (kind == LU_CALL_UNKNOWN)
+    return LU_PROVIDER_UNKNOWN;
+  if (kind != LU_CALL_DIRECT || known_kind (call->mapping, keys.any) != LU_CALL_UNKNOWN)
+    return LU_PROVIDER_NONE;
   return reader != NULL ? find_reach (reader, pid, arch, call, &keys) : LU_PROVIDER_UNKNOWN;
 }
