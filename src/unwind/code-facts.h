@@ -12,15 +12,6 @@
 #include "module/code-reader.h"
 #include "unwind/frame-provider.h"
 
-/* A return address into a mapping, and the code that the call before it may have led to. */
-typedef struct
-{
-  const LuDwflMapping *mapping, *code;
-  guint64 pc, to;
-  gboolean is_exact; /* `to` is where a function begins that the table of `code` knows, and in the
-                        same file the call must lead to it, not only near it */
-} LuFrameCall;
-
 /* Returns the kind of call before a return address into the mapping. Reads the file if needed;
  * with `reader` NULL, says only what is known. UNKNOWN: the reader's budget is used up, or there is
  * no reader. */

@@ -359,33 +359,27 @@ rule_at (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 }
 
 static LuProviderResult
-leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+leads_to (gpointer data, const LuFrameCall *call)
 {
   Walk *walk = data;
-  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
 
-  return lu_code_leads_to (walk->reader, walk->pid, walk->arch, &call);
+  return lu_code_leads_to (walk->reader, walk->pid, walk->arch, call);
 }
 
 static LuProviderResult
-leads_away (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-            guint64 to)
+leads_away (gpointer data, const LuFrameCall *call)
 {
   Walk *walk = data;
-  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
 
-  return lu_code_leads_away (walk->reader, walk->pid, walk->arch, &call);
+  return lu_code_leads_away (walk->reader, walk->pid, walk->arch, call);
 }
 
 static LuLeaf
-frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+frame_at (gpointer data, const LuFrameCall *call)
 {
   Walk *walk = data;
-  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
 
-  return lu_code_frame (walk->reader, walk->pid, walk->arch, &call);
+  return lu_code_frame (walk->reader, walk->pid, walk->arch, call);
 }
 
 static const LuFrameOps frame_ops = {

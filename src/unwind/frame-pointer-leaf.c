@@ -26,13 +26,13 @@ leads_to_rule (LuFrameContext *self, const LuFrameRegs *frame)
 static LuProviderResult
 check_set_up (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
-  guint64 pc;
-  LuProviderResult result = lu_fp_read_return (self, frame, &pc);
+  LuFrameCall call = { .code = code, .to = frame->pc };
+  LuProviderResult result = lu_fp_read_return (self, frame, &call.pc);
 
   if (result != LU_PROVIDER_FOUND)
     return result;
-  result =
-      self->ops->leads_to (self->data, self->ops->find (self->data, pc - 1), pc, code, frame->pc);
+  call.mapping = self->ops->find (self->data, call.pc - 1);
+  result = self->ops->leads_to (self->data, &call);
   return result == LU_PROVIDER_FOUND  ? LU_PROVIDER_NONE
          : result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND
                                       : result;
@@ -62,7 +62,7 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
               LuFrameRegs *caller)
 {
   LuProviderResult result = lu_fp_go_by_top (self, frame, caller, lu_fp_check_return_by_fp);
-  const LuDwflMapping *mapping;
+  LuFrameCall call = { .code = code, .to = frame->pc };
 
   if (result == LU_PROVIDER_NONE && leads_to_rule (self, frame))
     return LU_PROVIDER_BEYOND;
@@ -70,10 +70,11 @@ go_undecided (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs
     return check_set_up (self, code, frame);
   if (result != LU_PROVIDER_FOUND)
     return result;
-  mapping = self->ops->find (self->data, caller->pc - 1);
-  if (mapping->status == LU_STATUS_JIT)
+  call.mapping = self->ops->find (self->data, caller->pc - 1);
+  call.pc = caller->pc;
+  if (call.mapping->status == LU_STATUS_JIT)
     return check_generated (self, code, frame);
-  result = self->ops->leads_to (self->data, mapping, caller->pc, code, frame->pc);
+  result = self->ops->leads_to (self->data, &call);
   return result == LU_PROVIDER_NONE ? LU_PROVIDER_BEYOND : result;
 }
 
@@ -225,6 +226,7 @@ check_link (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
 {
   const LuDwflMapping *mapping =
       pc > LU_FP_MIN_ADDRESS ? self->ops->find (self->data, pc - 1) : NULL;
+  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = frame->pc };
 
   if (mapping == NULL
       || !(mapping->status == LU_STATUS_COMPLETE || mapping->status == LU_STATUS_JIT))
@@ -232,7 +234,7 @@ check_link (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *
   if (mapping->status == LU_STATUS_JIT)
     return LU_PROVIDER_FOUND;
   if (LU_LEAF_KIND (leaf) == LU_LEAF_BARE)
-    return self->ops->leads_to (self->data, mapping, pc, code, frame->pc);
+    return self->ops->leads_to (self->data, &call);
   return lu_fp_check_call (self, mapping, pc);
 }
 

@@ -202,11 +202,15 @@ static LuProviderResult
 check_skipped (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
                const LuFrameRegs *caller)
 {
-  const LuDwflMapping *mapping = self->ops->find (self->data, caller->pc - 1);
+  const LuFrameCall call = { .mapping = self->ops->find (self->data, caller->pc - 1),
+                             .code = code,
+                             .pc = caller->pc,
+                             .to = frame->pc };
 
-  if (code->status != LU_STATUS_COMPLETE || mapping == NULL || mapping->module != code->module)
+  if (code->status != LU_STATUS_COMPLETE || call.mapping == NULL
+      || call.mapping->module != code->module)
     return LU_PROVIDER_NONE;
-  return self->ops->leads_away (self->data, mapping, caller->pc, code, frame->pc);
+  return self->ops->leads_away (self->data, &call);
 }
 
 static LuProviderResult

@@ -144,13 +144,13 @@ lu_fp_prove_frame (LuFrameContext *self, const LuDwflMapping *code, const LuFram
                    guint64 pc)
 {
   LuProviderResult result = lu_fp_check_call_before (self, pc);
-  const LuDwflMapping *mapping;
+  LuFrameCall call = { .code = code, .pc = pc, .to = frame->pc };
 
   if (result != LU_PROVIDER_FOUND)
     return result == LU_PROVIDER_UNKNOWN ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
-  mapping = self->ops->find (self->data, pc - 1);
-  return self->ops->call_before (self->data, mapping, pc) == LU_CALL_DIRECT
-             ? self->ops->frame_at (self->data, mapping, pc, code, frame->pc)
+  call.mapping = self->ops->find (self->data, pc - 1);
+  return self->ops->call_before (self->data, call.mapping, pc) == LU_CALL_DIRECT
+             ? self->ops->frame_at (self->data, &call)
              : LU_LEAF_UNDECIDED;
 }
 
@@ -176,15 +176,14 @@ lu_fp_read_return (LuFrameContext *self, const LuFrameRegs *frame, guint64 *pc)
 LuProviderResult
 lu_fp_check_direct_call (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
-  const LuDwflMapping *mapping;
-  guint64 pc;
-  LuProviderResult result = lu_fp_read_return (self, frame, &pc);
+  LuFrameCall call = { .code = code, .to = frame->pc };
+  LuProviderResult result = lu_fp_read_return (self, frame, &call.pc);
 
   if (result != LU_PROVIDER_FOUND)
     return result;
-  mapping = self->ops->find (self->data, pc - 1);
-  if (self->ops->call_before (self->data, mapping, pc) != LU_CALL_DIRECT)
+  call.mapping = self->ops->find (self->data, call.pc - 1);
+  if (self->ops->call_before (self->data, call.mapping, call.pc) != LU_CALL_DIRECT)
     return LU_PROVIDER_NONE;
-  result = self->ops->leads_to (self->data, mapping, pc, code, frame->pc);
-  return result == LU_PROVIDER_NONE ? lu_fp_prove_set_up (self, code, frame, pc) : result;
+  result = self->ops->leads_to (self->data, &call);
+  return result == LU_PROVIDER_NONE ? lu_fp_prove_set_up (self, code, frame, call.pc) : result;
 }

@@ -44,6 +44,15 @@ typedef struct
 
 typedef guint32 LuLeaf; /* lu_leaf_of() */
 
+/* A return address into a mapping, and the code that the call before it may have led to. */
+typedef struct
+{
+  const LuDwflMapping *mapping, *code;
+  guint64 pc, to;
+  gboolean is_exact; /* `to` is where a function begins that the table of `code` knows, and in the
+                        same file the call must lead to it, not only near it */
+} LuFrameCall;
+
 /* An engine's knowledge about code. `data` is LuFrameContext.data. The last four return UNKNOWN if
  * the answer has to be read from a file and the caller must not do that. */
 typedef struct
@@ -54,18 +63,13 @@ typedef struct
   enum lu_fp_rule (*rule_at) (gpointer data, const LuDwflMapping *mapping, guint64 lookup);
   /* Returns the kind of call before a return address into a file. */
   LuCallKind (*call_before) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
-  /* FOUND: the call before a return address into a file leads to the code at `to`, or to any
-   * code, because it is an indirect one. */
-  LuProviderResult (*leads_to) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
-                                const LuDwflMapping *code, guint64 to);
-  /* FOUND: the call before a return address into a file leads to a function that cannot have gone
-   * on to the code at `to`. */
-  LuProviderResult (*leads_away) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
-                                  const LuDwflMapping *code, guint64 to);
-  /* Returns what the function that the direct call before a return address leads to, in the same
-   * file, proves about its frame at `to`: FRAMED, BARE, or UNDECIDED. */
-  LuLeaf (*frame_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc,
-                      const LuDwflMapping *code, guint64 to);
+  /* FOUND: the call leads to the code, or to any code, because it is an indirect one. */
+  LuProviderResult (*leads_to) (gpointer data, const LuFrameCall *call);
+  /* FOUND: the call leads to a function that cannot have gone on to the code. */
+  LuProviderResult (*leads_away) (gpointer data, const LuFrameCall *call);
+  /* Returns what the function that the direct call leads to, in the same file, proves about its
+   * frame at the code: FRAMED, BARE, or UNDECIDED. */
+  LuLeaf (*frame_at) (gpointer data, const LuFrameCall *call);
   /* Returns what the code of a file shows from `pc` on. */
   LuLeaf (*leaf_at) (gpointer data, const LuDwflMapping *mapping, guint64 pc);
 } LuFrameOps;

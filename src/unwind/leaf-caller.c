@@ -49,7 +49,8 @@ lu_leaf_caller_check (const LuFrameOps *ops, gpointer data, const LuLeafWord *wo
     return LU_PROVIDER_NONE;
   if (mapping->status == LU_STATUS_JIT)
     return LU_PROVIDER_END;
-  result = ops->leads_to (data, mapping, pc, word->code, word->pc);
+  result = ops->leads_to (
+      data, &(LuFrameCall){ .mapping = mapping, .code = word->code, .pc = pc, .to = word->pc });
   if (result != LU_PROVIDER_FOUND)
     return result;
   rule = mapping->status == LU_STATUS_COMPLETE ? ops->rule_at (data, mapping, pc - 1)

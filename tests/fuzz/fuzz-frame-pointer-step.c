@@ -73,19 +73,26 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 }
 
 static LuProviderResult
-leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+leads_to (gpointer data, const LuFrameCall *call)
 {
-  g_assert_true (mapping == &file && code == &file);
-  return (to & 32) != 0 ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+  g_assert_true (call->mapping == &file && call->code == &file);
+  return (call->to & 32) != 0 ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
+}
+
+static LuProviderResult
+leads_away (gpointer data, const LuFrameCall *call)
+{
+  g_assert_true (call->mapping == &file && call->code == &file);
+  return (call->to & 256) != 0 ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
 }
 
 static LuLeaf
-frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+frame_at (gpointer data, const LuFrameCall *call)
 {
-  g_assert_true (mapping == &file && code == &file);
-  return (to & 64) != 0 ? LU_LEAF_FRAMED : (to & 128) != 0 ? LU_LEAF_BARE : LU_LEAF_UNDECIDED;
+  g_assert_true (call->mapping == &file && call->code == &file);
+  return (call->to & 64) != 0    ? LU_LEAF_FRAMED
+         : (call->to & 128) != 0 ? LU_LEAF_BARE
+                                 : LU_LEAF_UNDECIDED;
 }
 
 static const LuFrameOps ops = {
@@ -93,6 +100,7 @@ static const LuFrameOps ops = {
   .rule_at = rule_at,
   .call_before = call_before,
   .leads_to = leads_to,
+  .leads_away = leads_away,
   .frame_at = frame_at,
   .leaf_at = leaf_at,
 };

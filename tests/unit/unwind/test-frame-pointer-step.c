@@ -739,39 +739,37 @@ leaf_at (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 /* The direct call leads to any code but that from FAR on, and that of KEEPS not to that of PLAIN.
  */
 static LuProviderResult
-leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+leads_to (gpointer data, const LuFrameCall *call)
 {
-  g_assert_true (mapping == &file && code == &file);
-  if (pc == KEEPS + DIRECT && to == PLAIN + DIRECT)
+  g_assert_true (call->mapping == &file && call->code == &file);
+  if (call->pc == KEEPS + DIRECT && call->to == PLAIN + DIRECT)
     return LU_PROVIDER_NONE;
-  return pc % SIZE == DIRECT && to % SIZE >= FAR && to % SIZE <= PROVED_LATER ? LU_PROVIDER_NONE
-                                                                              : LU_PROVIDER_FOUND;
+  return call->pc % SIZE == DIRECT && call->to % SIZE >= FAR && call->to % SIZE <= PROVED_LATER
+             ? LU_PROVIDER_NONE
+             : LU_PROVIDER_FOUND;
 }
 
 /* A direct call leads to no function with the code at SKIPS. */
 static LuProviderResult
-leads_away (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-            guint64 to)
+leads_away (gpointer data, const LuFrameCall *call)
 {
-  g_assert_true (mapping == &file && code == &file);
-  if (pc % SIZE != DIRECT)
+  g_assert_true (call->mapping == &file && call->code == &file);
+  if (call->pc % SIZE != DIRECT)
     return LU_PROVIDER_NONE;
-  return to % SIZE == SKIPS         ? LU_PROVIDER_FOUND
-         : to % SIZE == SKIPS_LATER ? LU_PROVIDER_UNKNOWN
-                                    : LU_PROVIDER_NONE;
+  return call->to % SIZE == SKIPS         ? LU_PROVIDER_FOUND
+         : call->to % SIZE == SKIPS_LATER ? LU_PROVIDER_UNKNOWN
+                                          : LU_PROVIDER_NONE;
 }
 
 /* A direct call proves nothing but at PROVED_*. */
 static LuLeaf
-frame_at (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-          guint64 to)
+frame_at (gpointer data, const LuFrameCall *call)
 {
-  g_assert_true (mapping == &file && code == &file && pc % SIZE == DIRECT);
-  return to % SIZE == PROVED_FRAMED  ? LU_LEAF_FRAMED
-         : to % SIZE == PROVED_BARE  ? LU_LEAF_BARE
-         : to % SIZE == PROVED_LATER ? LU_LEAF_UNKNOWN
-                                     : LU_LEAF_UNDECIDED;
+  g_assert_true (call->mapping == &file && call->code == &file && call->pc % SIZE == DIRECT);
+  return call->to % SIZE == PROVED_FRAMED  ? LU_LEAF_FRAMED
+         : call->to % SIZE == PROVED_BARE  ? LU_LEAF_BARE
+         : call->to % SIZE == PROVED_LATER ? LU_LEAF_UNKNOWN
+                                           : LU_LEAF_UNDECIDED;
 }
 
 static guint n_asked;
@@ -1599,12 +1597,9 @@ call_in_text (gpointer data, const LuDwflMapping *mapping, guint64 pc)
 }
 
 static LuProviderResult
-text_leads_to (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-               guint64 to)
+text_leads_to (gpointer data, const LuFrameCall *call)
 {
-  const LuFrameCall call = { .mapping = mapping, .code = code, .pc = pc, .to = to };
-
-  return lu_code_leads_to (((const TopWords *) data)->reader, 0, &lu_arch_x86_64, &call);
+  return lu_code_leads_to (((const TopWords *) data)->reader, 0, &lu_arch_x86_64, call);
 }
 
 static LuLeaf
@@ -1681,8 +1676,7 @@ rule_by_sp (gpointer data, const LuDwflMapping *mapping, guint64 lookup)
 }
 
 static LuProviderResult
-leads_anywhere (gpointer data, const LuDwflMapping *mapping, guint64 pc, const LuDwflMapping *code,
-                guint64 to)
+leads_anywhere (gpointer data, const LuFrameCall *call)
 {
   return LU_PROVIDER_FOUND;
 }
