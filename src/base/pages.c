@@ -32,13 +32,16 @@ guint8 *
 lu_pages_new (gsize before, gsize behind)
 {
   gsize huge = round_up (before, LU_HUGE_PAGE), small = round_up (behind, small_page ());
-  gsize size = huge + small + LU_HUGE_PAGE;
+  gboolean is_aligned = huge > 0 || small == 0;
+  gsize size = huge + small + (is_aligned ? LU_HUGE_PAGE : 0);
   guint8 *memory =
       mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   guint8 *begin, *end;
 
   if (memory == MAP_FAILED)
     g_error ("cannot reserve %" G_GSIZE_FORMAT " bytes: %s", size, g_strerror (errno));
+  if (!is_aligned)
+    return memory;
   begin = (guint8 *) round_up ((gsize) memory, LU_HUGE_PAGE);
   end = begin + huge + small;
   if (begin > memory)

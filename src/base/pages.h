@@ -19,7 +19,8 @@
 
 /* Returns an address that has `before` bytes below it, which may become huge pages, and `behind`
  * bytes from it on, which stay ordinary ones. The memory is zeroed and takes no room until it is
- * touched. Never returns NULL; the address is aligned to LU_HUGE_PAGE. */
+ * touched. Never returns NULL; the address is aligned to LU_HUGE_PAGE if any bytes are below it:
+ * memory so aligned has a page table of its own, which takes longer than the use of a few pages. */
 guint8 *lu_pages_new (gsize before, gsize behind);
 /* Makes the pages below `place` huge, for memory that is used a lot. Keeps their contents. */
 void lu_pages_make_huge (guint8 *place, gsize before);
