@@ -302,17 +302,12 @@ lu_function_reach (LuCodeReader *reader, const LuMappedModule *mapped, guint64 s
   Look self = { .reader = reader, .mapped = mapped, .address = address };
   guint8 bytes[REACH_WINDOW];
   Paths paths = { .start = start, .bytes = bytes };
-  guint64 begin;
 
   if (!begin_paths (&self, &paths, reach))
     return self.is_over_budget ? LU_CODE_OVER_BUDGET : LU_CODE_READ;
-  if (!lu_code_reader_may_work (reader, mapped->pid))
-    return LU_CODE_OVER_BUDGET;
-  begin = lu_thread_cpu_ns ();
   *reach = !follow_all (&paths) ? LU_REACH_ANYWHERE
            : address - start < paths.size && is_seen (&paths, (guint) (address - start))
                ? LU_REACH_HERE
                : LU_REACH_ELSEWHERE;
-  lu_code_reader_charge (reader, mapped->pid, lu_thread_cpu_ns () - begin);
   return LU_CODE_READ;
 }

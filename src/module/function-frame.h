@@ -38,6 +38,7 @@ typedef enum
  * memory, or to code that is not within 4 KiB behind `start`, or an instruction that ends the
  * program, or if there are more than 256 instructions, or none that sets up a frame pointer. HERE
  * without following them if the address is within these 4 KiB, and no function with a frame pointer
- * ends before it. *reach is set if the code was READ. */
+ * ends before it. So few instructions cost as little as a read, and are not charged. *reach is set
+ * if the code was READ. */
 LuCodeResult lu_function_reach (LuCodeReader *reader, const LuMappedModule *mapped, guint64 start,
                                 guint64 address, LuReach *reach);

@@ -455,7 +455,7 @@ lu_code_frame (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
 }
 
 /* Answers about calls that lead away are kept with those about pairs, too; `to` is all bits but
- * this one if the call may lead anywhere. */
+ * this one if the call may lead anywhere, and all below it if a function may. */
 #define AWAY_KEY  (G_GUINT64_CONSTANT (1) << 61)
 #define KEPT_ANY  LU_CALL_NONE
 #define KEPT_HERE LU_CALL_INDIRECT
@@ -475,16 +475,22 @@ find_reach (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFrameC
   LuCallSites *sites = lu_module_make_call_sites (call->mapping->module);
   LuMappedModule file = lu_code_file_of (call->mapping, pid);
   LuReach reach = LU_REACH_ANYWHERE;
-  guint64 target;
+  guint64 target, function;
   LuCodeResult result = read_target (reader, arch, call, &file, &target);
 
-  if (result == LU_CODE_READ)
+  if (result != LU_CODE_READ)
+    return result == LU_CODE_OVER_BUDGET ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_NONE;
+  function = pair_key (file_offset_of (call->mapping, target), AWAY_KEY - 1);
+  if (known_kind (call->mapping, function) == LU_CALL_UNKNOWN)
     result = lu_function_reach (reader, &file, target - call->mapping->bias,
                                 call->to - call->code->bias, &reach);
   if (result != LU_CODE_READ)
     return result == LU_CODE_OVER_BUDGET ? LU_PROVIDER_UNKNOWN : LU_PROVIDER_NONE;
   if (reach == LU_REACH_ANYWHERE)
-    lu_call_sites_add (sites, keys->any, KEPT_ANY);
+    {
+      lu_call_sites_add (sites, keys->any, KEPT_ANY);
+      lu_call_sites_add (sites, function, KEPT_ANY);
+    }
   else
     lu_call_sites_add (sites, keys->to, reach == LU_REACH_HERE ? KEPT_HERE : KEPT_AWAY);
   return reach == LU_REACH_ELSEWHERE ? LU_PROVIDER_FOUND : LU_PROVIDER_NONE;
