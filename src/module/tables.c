@@ -565,6 +565,13 @@ lu_table_slot_is_filling (LuTableSlot *self)
   return atomic_load (&self->is_filling) != 0;
 }
 
+/* In the order in which the flags change: one of them is set until the rows are there. */
+gboolean
+lu_table_slot_may_get_rows (LuTableSlot *self)
+{
+  return lu_table_slot_may_fill_gaps (self) || lu_table_slot_is_filling (self);
+}
+
 gboolean
 lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms)
 {

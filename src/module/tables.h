@@ -63,6 +63,9 @@ gboolean lu_table_slot_may_fill_gaps (LuTableSlot *self);
 void lu_table_slot_fill_gaps (LuTableSlot *self, LuImage *image, int fd_taken);
 /* Returns whether that thread has yet to do so. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_is_filling (LuTableSlot *self);
+/* Returns whether rows for such code may still come: they were never asked for, or that thread has
+ * yet to make them. Any thread; neither waits nor allocates. */
+gboolean lu_table_slot_may_get_rows (LuTableSlot *self);
 /* Asks for the rows around an address before others, and waits until they are there or there are
  * none, but no longer than `max_ms`; returns whether that is so. Worker thread. */
 gboolean lu_table_slot_wait_filled (LuTableSlot *self, guint64 address, guint max_ms);

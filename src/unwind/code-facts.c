@@ -327,9 +327,7 @@ ask_rows (LuCodeReader *reader, const LuMappedModule *file, const LuFrameCall *c
   gboolean is_final = lu_code_reader_fill_gaps (reader, file, target - call->mapping->bias);
 
   /* The rows that say where the code leads may come last, and between this look and the next. */
-  is_final =
-      is_final
-      && (slot == NULL || !(lu_table_slot_may_fill_gaps (slot) || lu_table_slot_is_filling (slot)));
+  is_final = is_final && (slot == NULL || !lu_table_slot_may_get_rows (slot));
   if (is_target (call, target))
     *kind = LU_CALL_DIRECT;
   return *kind == LU_CALL_DIRECT || is_final ? LU_CODE_READ : LU_CODE_OVER_BUDGET;

@@ -453,7 +453,7 @@ lu_walk_ask_for_rows (LuWalk *walk, const LuDwflMapping *mapping, guint64 lookup
   LuTableSlot *slot = lu_module_table_slot (mapping->module);
   LuMappedModule file;
 
-  if (slot == NULL || !(lu_table_slot_may_fill_gaps (slot) || lu_table_slot_is_filling (slot)))
+  if (slot == NULL || !lu_table_slot_may_get_rows (slot))
     return LU_PROVIDER_NONE;
   if (walk->reader == NULL)
     return LU_PROVIDER_UNKNOWN;

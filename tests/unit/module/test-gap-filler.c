@@ -145,6 +145,7 @@ test_thread (void)
   struct lu_rule rule;
 
   g_assert_true (lu_table_slot_may_fill_gaps (slot));
+  g_assert_true (lu_table_slot_may_get_rows (slot));
   lu_table_slot_fill_gaps (slot, program.image, lu_fd_duplicate (program.fd));
   g_assert_false (lu_table_slot_may_fill_gaps (slot));
   for (guint i = 0; i < PATIENCE_S * 1000 && lu_tables_filled () == before; i++)
@@ -226,6 +227,7 @@ test_came_meanwhile (void)
   for (guint i = 0; i < PATIENCE_S * 1000 && lu_table_slot_is_filling (slot); i++)
     g_usleep (1000);
   g_assert_false (lu_table_slot_is_filling (slot));
+  g_assert_false (lu_table_slot_may_get_rows (slot));
   g_assert_true (lu_code_reader_fill_gaps (reader, &mapped, elf_address (&program, bare_pushed)));
   close_program (&program);
 }
