@@ -19,4 +19,5 @@ typedef enum
   LU_ERROR_EXISTS,      /* the output exists */
   LU_ERROR_CHANGED,     /* a comparison found more than is allowed */
   LU_ERROR_NO_READER,   /* the reader of the output is gone, or stopped reading at the end */
+  LU_ERROR_REFUSED,     /* the kernel's verifier did not allow our program */
 } LuError;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "bpf/reader-process.h"
+#include "bpf/refusal.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -46,21 +47,20 @@ struct _LuBpfProgram
   int stats_fd; /* owned; -1: runs are not counted */
 };
 
-/* The last warning of libbpf. */
-static _Thread_local char last_words[256];
+/* By the warnings of the last attempt. */
+static _Thread_local LuBpfRefusal refusal;
 
 static int
 keep_words (enum libbpf_print_level level, const char *format, va_list args)
 {
-  char words[1024];
+  g_autofree char *words = NULL;
 
   if (level == LIBBPF_DEBUG)
     return 0;
-  g_vsnprintf (words, sizeof words, format, args);
-  g_strchomp (words);
-  g_debug ("%s", words);
+  words = g_strdup_vprintf (format, args); /* the log has 16 MiB at most */
+  g_debug ("%.1024s", g_strchomp (words));
   if (level == LIBBPF_WARN)
-    g_strlcpy (last_words, words, sizeof last_words);
+    lu_bpf_refusal_note (&refusal, words);
   return 0;
 }
 
@@ -187,7 +187,7 @@ open_skeleton (LuBpfProgram *self, const LuBpfProgramOptions *options, guint32 f
 {
   int result;
 
-  last_words[0] = '\0';
+  refusal = (LuBpfRefusal){ 0 };
   walker_bpf__destroy (self->skeleton);
   self->flags = flags;
   self->skeleton = walker_bpf__open ();
@@ -271,11 +271,14 @@ int
 lu_bpf_program_read_interpreters (LuBpfProgram *self)
 {
   libbpf_print_fn_t before = libbpf_set_print (keep_words);
-  int result = load_reader (self);
+  int result;
 
+  refusal = (LuBpfRefusal){ 0 };
+  result = load_reader (self);
   libbpf_set_print (before);
   if (result != 0)
-    g_debug ("functions of interpreters are not read: %s (%s)", g_strerror (-result), last_words);
+    g_debug ("functions of interpreters are not read: %s (%s)", g_strerror (-result),
+             refusal.words);
   return result;
 }
 
@@ -338,10 +341,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   libbpf_set_print (before);
   if (result != 0)
     {
-      g_set_error (error, LU_ERROR,
-                   /* The verifier refuses a program with EACCES. */
-                   result == -EPERM ? LU_ERROR_PERMISSION : LU_ERROR_UNSUPPORTED,
-                   _ ("cannot load the BPF program: %s (%s)"), g_strerror (-result), last_words);
+      g_propagate_error (error, lu_bpf_refusal_to_error (&refusal, -result));
       return NULL;
     }
   close_types (self);

@@ -214,11 +214,12 @@ try_program (Doctor *self, const LuKernelSupport *support)
   const LuBpfProgramOptions options = { .n_cpus = 1, .max_entries = 1, .max_processes = 1 };
   g_autoptr (GError) error = NULL;
   g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, &error);
-  g_autofree char *what = NULL;
+  g_autofree char *what = NULL, *consequence = NULL;
 
   if (program == NULL)
     {
-      say (self, FALSE, FALSE, _ (KERNEL_WALKS), error->message);
+      consequence = g_strdup_printf (_ ("%s\nStacks are copied instead."), error->message);
+      say (self, FALSE, FALSE, _ (KERNEL_WALKS), consequence);
       return;
     }
   what = support->level == LU_KERNEL_SUPPORT_FULL

@@ -7,6 +7,7 @@
 
 #include "kernel-walks.h"
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "bpf/backing-kernel.h"
 #include "input/per-cpu-events.h"
@@ -195,6 +196,12 @@ const char *
 lu_kernel_walks_reason (const LuKernelWalks *self)
 {
   return self->refusal != NULL ? self->refusal : self->support.reason;
+}
+
+gboolean
+lu_kernel_walks_is_refused (const LuKernelWalks *self)
+{
+  return g_error_matches (self->error, LU_ERROR, LU_ERROR_REFUSED);
 }
 
 const char *

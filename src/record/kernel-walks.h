@@ -67,6 +67,9 @@ void lu_kernel_walks_await_interpreters (const LuKernelWalks *self);
 gboolean lu_kernel_walks_is_active (const LuKernelWalks *self);
 /* Returns one line for people: what the kernel can do, or why nothing is unwound in it. */
 const char *lu_kernel_walks_reason (const LuKernelWalks *self);
+/* Whether the kernel's verifier has refused our program, which it does if the program was built in
+ * a way that nobody has tried. */
+gboolean lu_kernel_walks_is_refused (const LuKernelWalks *self);
 /* Returns how the user can mend that; NULL: unknown. */
 const char *lu_kernel_walks_remedy (const LuKernelWalks *self);
 /* NULL before start, or if inactive. */

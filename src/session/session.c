@@ -220,7 +220,7 @@ check_kernel_walks (LuSession *self, GError **error)
     }
   if (options->kernel_walks.wanted == LU_KERNEL_WALKS_IF_SAFE)
     {
-      if (options->verbose)
+      if (options->verbose || (lu_kernel_walks_is_refused (walks) && !options->quiet))
         fprintf (stderr, _ ("live-unwinder: stacks are not unwound in the kernel but copied: %s\n"),
                  reason);
       return TRUE;
