@@ -244,8 +244,10 @@ main (int argc, char **argv)
     return 1;
   if (!open_maps (&self, &error))
     {
-      printf ("1..0 # SKIP %s\n", error->message);
-      return SKIP;
+      gboolean is_refused = g_error_matches (error, LU_ERROR, LU_ERROR_REFUSED);
+
+      printf (is_refused ? "Bail out! %s\n" : "1..0 # SKIP %s\n", error->message);
+      return is_refused ? 1 : SKIP;
     }
   pid = live_spawn (command, CPU, 20);
   if (!open_events (&self, pid, &error))

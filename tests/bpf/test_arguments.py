@@ -41,7 +41,7 @@ def main(argv):
     stats, capture, said = test_namespaces.record(argv[1], "-F", "4000", "--engine", "bpf", "--",
                                                   "bash", "-c", SHELL)
     if stats is None or not stats["kernel_walks"]["active"]:
-        print(f"1..0 # SKIP {said if stats is None else stats['kernel_walks']['reason']}")
+        print(f"1..0 # SKIP {test_namespaces.reason_to_skip(stats, said)}")
         return 0
     if kernel_version() < [6, 1]:
         print("1..0 # SKIP the kernel's own mappings are read from Linux 6.1 on")

@@ -65,7 +65,7 @@ def main(argv):
     for version, python in found.items():
         stats, _, said = test_namespaces.record(argv[1], "--", python, "-c", PROGRAM)
         if stats is None or not stats["kernel_walks"]["active"]:
-            print(f"1..0 # SKIP {said if stats is None else stats['kernel_walks']['reason']}")
+            print(f"1..0 # SKIP {test_namespaces.reason_to_skip(stats, said)}")
             return 0
         walks = stats["kernel_walks"]
         figures = {key: walks[key] for key in walks if key in ("stacks", "functions") or "chains" in key

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import kernel_walks  # noqa: E402  (needs the path above)
 import syscap  # noqa: E402  (needs the path above)
 
 TRIES = 4
@@ -45,6 +46,11 @@ def record_once(program, *arguments, before):
         if not lines or not os.path.exists(path):
             return None, None, said
         return json.loads(lines[-1]), syscap.read(path), said
+
+
+def reason_to_skip(stats, said):
+    """Why nothing was walked in the kernel, of what record() has returned."""
+    return kernel_walks.reason_to_skip(said if stats is None else stats["kernel_walks"]["reason"])
 
 
 class Report:
@@ -108,7 +114,7 @@ def main(argv):
         return 0
     stats, _, said = record(program, "--engine", "bpf", "--", *UNSHARE, *SPIN, "0.5")
     if stats is None or not stats["kernel_walks"]["active"]:
-        print(f"1..0 # SKIP {said if stats is None else stats['kernel_walks']['reason']}")
+        print(f"1..0 # SKIP {reason_to_skip(stats, said)}")
         return 0
     print("1..8")
     report = Report()

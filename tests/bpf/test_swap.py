@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import kernel_walks  # noqa: E402  (needs the path above)
 import syscap  # noqa: E402  (needs the path above)
 
 SECONDS = "2"
@@ -62,7 +63,7 @@ def test(number, name, program, command):
         path = os.path.join(directory, "x.syscap")
         stats, said = record(program, "bpf", command, path)
         if stats is None:
-            print(f"1..0 # SKIP {' '.join(said.split())}")
+            print(f"1..0 # SKIP {kernel_walks.reason_to_skip(said)}")
             return False
         depths = depths_in_spin(syscap.read(path), command[0])
         walks = stats["kernel_walks"]

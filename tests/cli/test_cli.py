@@ -29,6 +29,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import kernel_walks  # noqa: E402  (needs the path above)
 import syscap  # noqa: E402  (needs the path above)
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
@@ -570,7 +571,7 @@ class KernelWalks(Case):
         super().setUp()
         result = self.run_it("-q", "--engine", "bpf", "-o", self.file, "--", "true")
         if result.returncode != 0:
-            self.skipTest(result.stderr.strip())
+            self.skipTest(kernel_walks.reason_to_skip(result.stderr))
         os.unlink(self.file)
 
     def run_it(self, *arguments, **options):

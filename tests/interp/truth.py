@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "judge"))
+import kernel_walks  # noqa: E402  (needs the path above)
+
 # Addresses of functions in a capture, and how far above each that of its source is.
 FIRST, END = 0xE000000010000000, 0xE000000020000000
 SOURCE = 0x10000000
@@ -65,9 +68,8 @@ def options(seconds=2.0):
 def why_not(program):
     if os.geteuid() != 0:
         return "needs root, to read chains in the kernel"
-    run = subprocess.run([program, "--engine", "bpf", "--no-symbols", "-o", "/dev/null", "--force", "--", "true"],
-                         capture_output=True, text=True, check=False)
-    return None if run.returncode == 0 else f"BPF does not unwind here: {run.stderr.strip()[-200:]}"
+    reason = kernel_walks.why_not(program, "--no-symbols")
+    return f"BPF does not unwind here: {reason[-200:]}" if reason else None
 
 
 def main(chosen, commands, test, parent=None):

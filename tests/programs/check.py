@@ -25,6 +25,8 @@ from pathlib import Path
 import cases
 import stacks
 
+import kernel_walks  # from tests/judge, on the path since stacks
+
 SKIP = 77
 TIME_LIMIT = 50
 STATES_WITHOUT_STACK = ("[no user context]", "[no user stack in the sample]", "[kernel only]")
@@ -45,13 +47,6 @@ def perf_refusal():
     return None
 
 
-def kernel_walks_refusal(recorder):
-    """Why stacks cannot be walked in the kernel here, or None."""
-    run = subprocess.run([recorder, "-q", "--engine", "bpf", "-o", "/dev/null", "-f", "--", "true"],
-                         capture_output=True, text=True, timeout=TIME_LIMIT)
-    return None if run.returncode == 0 else run.stderr.strip() or f"exit status {run.returncode}"
-
-
 def check_needs(case, recorder=None):
     refusal = perf_refusal()
     if refusal:
@@ -60,7 +55,7 @@ def check_needs(case, recorder=None):
         if need == "root" and os.geteuid() != 0:
             raise Skip("needs root")
         if need == "kernel walks":
-            refusal = kernel_walks_refusal(recorder)
+            refusal = kernel_walks.why_not(recorder)
             if refusal:
                 raise Skip(refusal)
         if need == "uprobes" and not os.path.exists("/sys/bus/event_source/devices/uprobe"):

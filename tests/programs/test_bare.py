@@ -31,6 +31,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "judge"))
+import kernel_walks  # noqa: E402  (needs the path above)
+
 JUDGE = os.path.join(HERE, "../judge/judge.py")
 NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-pthread"]
 BUILDS = {
@@ -75,7 +78,7 @@ def record(recorder, engine, command, directory, frequency=999):
                            "--", *command], env=env, check=False, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        print(done.stderr.strip())
+        print(kernel_walks.reason_to_skip(done.stderr))
         return None
     judged = subprocess.run([sys.executable, JUDGE, "--json", "--comm", PROGRAM, capture], check=False,
                             text=True, capture_output=True)
