@@ -367,7 +367,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
     }
   file->key = ++self->last_key;
   file->last_use = lu_monotonic_ns ();
-  file->n_rows = table->n_rows;
+  file->serial = table->serial;
   for (guint i = 0; i < file->slots->len; i++)
     show (self, g_array_index (file->slots, guint32, i), file);
   self->bytes += file->copy->bytes;
@@ -379,7 +379,7 @@ lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table, c
 gboolean
 lu_bpf_files_is_outdated (const LuBpfFile *file, const LuTable *table)
 {
-  return file->copy != NULL && table->stats.has_extra && table->n_rows != file->n_rows;
+  return file->copy != NULL && table->stats.has_extra && table->serial != file->serial;
 }
 
 void

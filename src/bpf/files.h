@@ -26,8 +26,8 @@ typedef struct
   LuBpfCopy *copy;         /* owned; NULL: not published */
   GArray *slots;           /* of guint32; the table is published in these */
   guint64 key;             /* of the last publication; the program's remembered rules have it */
-  guint64 n_rows;          /* of the last publication */
-  guint64 last_renewed;    /* ns, when a table with more rows took its place; 0: never */
+  guint64 serial;          /* of the table that was published last */
+  guint64 last_renewed;    /* ns, when a table with other rows took its place; 0: never */
   guint64 entry;           /* ELF address */
   guint64 last_use;        /* ns */
   guint64 last_refused;    /* ns, because memory was short; 0: never */
@@ -77,7 +77,8 @@ void lu_bpf_files_detach (LuBpfFiles *self, LuBpfFile *file, guint32 slot);
  * Returns FALSE if there is no room now; TRUE if it is published or hopeless. */
 gboolean lu_bpf_files_publish (LuBpfFiles *self, LuBpfFile *file, const LuTable *table,
                                const LuImage *image);
-/* Returns whether a table has rows from code that the published one does not have. */
+/* Returns whether a table with rows from code is another one than that which is published: it may
+ * have as many rows, but others. */
 gboolean lu_bpf_files_is_outdated (const LuBpfFile *file, const LuTable *table);
 /* Publishes a table in place of the published one. Walks that need it fall back meanwhile, and
  * until it is requested again if there is no room. */

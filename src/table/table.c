@@ -181,12 +181,21 @@ lu_table_block_size (const LuTableShape *shape, gsize *rules_at)
          + shape->n_jumps * sizeof (LuTableJump);
 }
 
+static guint64
+next_serial (void)
+{
+  static atomic_uint_least64_t last_serial;
+
+  return atomic_fetch_add_explicit (&last_serial, 1, memory_order_relaxed) + 1;
+}
+
 /* Sets everything that follows from the shape and the place of the block. */
 static void
 attach (LuTable *self, const LuTableShape *shape, const guint8 *block)
 {
   gsize rules_at;
 
+  self->serial = next_serial ();
   self->stats.table_bytes = lu_table_block_size (shape, &rules_at);
   self->stats.n_rows = self->n_rows = shape->n_rows;
   self->stats.n_rules = self->n_rules = shape->n_rules;

@@ -48,6 +48,7 @@ typedef struct
   LuTableStats stats;
   gpointer memory;              /* owned; contains the block */
   atomic_int n_more_references; /* references beyond the first */
+  guint64 serial;               /* no other table of this process has it; 0: it was not made here */
 } LuTable;
 
 /* Limits for compiling. */

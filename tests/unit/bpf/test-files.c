@@ -29,12 +29,13 @@ typedef struct
 static Made *
 made_new (guint n_pages, guint n_rules)
 {
+  static guint64 last_serial;
   Made *self = g_new0 (Made, 1);
 
   self->pages = g_new0 (guint32, n_pages + 1);
   self->rules = g_new0 (struct lu_rule, n_rules);
   self->rules[LU_RULE_COMPLEX].cfa_kind = LU_CFA_COMPLEX;
-  self->table = (LuTable){ .rules = self->rules, .n_rules = n_rules };
+  self->table = (LuTable){ .rules = self->rules, .n_rules = n_rules, .serial = ++last_serial };
   self->table.rows = (struct lu_rows){ .base = BASE, .n_pages = n_pages, .pages = self->pages };
   return self;
 }
@@ -273,6 +274,27 @@ test_derived (Fixture *self, gconstpointer data)
   for (guint i = 0; i < LU_BPF_MAX_RULES; i++)
     n_compact += (self->backing->dictionary->compact[i] & LU_BPF_COMPACT_DERIVED) != 0;
   g_assert_cmpuint (n_compact, ==, 9);
+}
+
+/* A table with as many rows may have others. */
+static void
+test_other_rows (Fixture *self, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (19);
+  g_autoptr (GRand) same = g_rand_new_with_seed (19);
+  g_autoptr (LuModule) module = new_module ();
+  g_autoptr (Made) before = made_random (rand, 1, 48, 20, 100);
+  g_autoptr (Made) after = made_random (same, 2, 48, 20, 100);
+  LuBpfFile *file = lu_bpf_files_attach (&self->files, module, 1);
+
+  g_assert_cmpuint (before->table.n_rows, ==, after->table.n_rows);
+  before->table.stats.has_extra = after->table.stats.has_extra = TRUE;
+  g_assert_true (publish (self, file, module, before));
+  g_assert_false (lu_bpf_files_is_outdated (file, &before->table));
+  g_assert_true (lu_bpf_files_is_outdated (file, &after->table));
+  lu_bpf_files_renew (&self->files, file, &after->table);
+  g_assert_false (lu_bpf_files_is_outdated (file, &after->table));
+  assert_same (self, 1, after);
 }
 
 /* In a file with damaged entries, code without a known rule is left to the engine in user space. */
@@ -609,6 +631,7 @@ main (int argc, char **argv)
   ADD ("/bpf/files/same", 16, test_same);
   ADD ("/bpf/files/shared", 4, test_shared);
   ADD ("/bpf/files/derived", 4, test_derived);
+  ADD ("/bpf/files/other-rows", 4, test_other_rows);
   ADD ("/bpf/files/uncertain", 4, test_uncertain);
   ADD ("/bpf/files/rules", 16, test_rules);
   ADD ("/bpf/files/eviction", 4, test_eviction);
