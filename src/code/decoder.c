@@ -240,9 +240,9 @@ decode_sum (Decoding *self)
       op->kind = LU_OP_ADD;
       op->value = is_minus ? -from->imm.value.s : from->imm.value.s;
     }
-  else if (is_register (from) && !is_minus)
+  else if (is_register (from))
     {
-      op->kind = LU_OP_SUM;
+      op->kind = is_minus ? LU_OP_DIFFERENCE : LU_OP_SUM;
       op->src = number_of (from);
     }
 }

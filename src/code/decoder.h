@@ -13,6 +13,7 @@
 
 enum
 {
+  LU_CODE_AX = 0,
   LU_CODE_BX = 3,
   LU_CODE_SP = 4,
   LU_CODE_FP = 5,
@@ -36,6 +37,7 @@ typedef enum
                        * index * target + value, unsigned */
   LU_OP_ZERO,         /* dst = 0 */
   LU_OP_SUM,          /* dst += src */
+  LU_OP_DIFFERENCE,   /* dst -= src */
   LU_OP_STORE,        /* [m] = src, or another value, of any size */
   LU_OP_LOAD,         /* dst = [m] */
   LU_OP_LOAD_32,      /* dst = 32 bits of [m] */

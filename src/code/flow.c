@@ -24,6 +24,8 @@
 #define MAX_ENTRIES 4096
 /* Instructions that are looked at to tell whether a function begins. */
 #define MAX_STRAIGHT 64
+/* Bytes of an instruction (Intel SDM, 2.3.11) */
+#define LONGEST_INSTRUCTION 15
 /* rbx, rbp, r12 to r15 */
 #define CALLEE_SAVED 0xf028u
 
@@ -469,6 +471,43 @@ note_called (LuFlow *self, LuFlowFunction *function)
   self->n_aligned += function->start % LU_FLOW_ALIGNMENT == 0;
 }
 
+/* Reads as many bytes as there are. Returns their number. */
+static gsize
+read_instruction (const LuFlowFile *file, guint64 address, guint8 *bytes)
+{
+  gsize n = LONGEST_INSTRUCTION;
+
+  while (n > 0 && !file->read (file->data, address, bytes, n))
+    n--;
+  return n;
+}
+
+/* Returns whether a function returns with rax as it was: one that touches the pages of a large
+ * frame, as __rust_probestack() does. It is short, and its branches stay in it. */
+static gboolean
+keeps_ax (LuFlow *self, guint64 start)
+{
+  guint64 address = start, farthest = start;
+  guint8 bytes[LONGEST_INSTRUCTION];
+  LuOp op;
+
+  for (guint i = 0; i < MAX_STRAIGHT && self->work > 0; i++, address += op.size)
+    {
+      self->work--;
+      if (!lu_decoder_decode (bytes, read_instruction (self->file, address, bytes), address, &op)
+          || (op.writes & 1u << LU_CODE_AX) != 0)
+        return FALSE;
+      if (op.kind == LU_OP_RETURN)
+        return farthest <= address;
+      if ((op.kind >= LU_OP_CALL && op.kind != LU_OP_BRANCH)
+          || (op.kind == LU_OP_BRANCH && op.target < start))
+        return FALSE;
+      if (op.kind == LU_OP_BRANCH)
+        farthest = MAX (farthest, op.target);
+    }
+  return FALSE;
+}
+
 /* TRUE: the path goes on behind the call at once. */
 static gboolean
 call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
@@ -485,7 +524,10 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
       lu_path_apply (path, &push);
       return TRUE;
     }
-  lu_path_call (path);
+  if (lu_path_has_large_size (path) && keeps_ax (self, op->target))
+    lu_path_call_keeping_ax (path);
+  else
+    lu_path_call (path);
   if (!is_at_home (self, op->target))
     return !never_returns (self, op->target, &is_entry);
   callee = add_function (self, op->target, lu_flow_function_at (self, id)->kind, FALSE);

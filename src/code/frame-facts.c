@@ -9,6 +9,8 @@
 
 /* Frames are smaller; beyond it nothing is known. */
 #define MAX_OFFSET (1 << 29)
+/* A page: code for smaller frames does not touch them first. */
+#define LEAST_PROBED 4096
 
 /* A value that may be a place on the stack. */
 typedef struct
@@ -469,6 +471,17 @@ compare (LuPath *self, const LuOp *op)
   self->compared_with = (guint32) op->target;
 }
 
+static void
+subtract (LuPath *self, const LuOp *op)
+{
+  LuKnown known = get_known (self, op->src);
+  gboolean is_constant =
+      known.kind == LU_KNOWN_CONSTANT && known.value > -MAX_OFFSET && known.value < MAX_OFFSET;
+
+  set_place (self, op->dst,
+             is_constant ? moved (get_place (self, op->dst), -known.value) : nowhere);
+}
+
 /* A function that sets the frame pointer to 0 without saving it marks the end of the stack, as
  * code does that the kernel starts (System V ABI, processor supplement, 3.4.1). */
 static void
@@ -516,6 +529,9 @@ apply_values (LuPath *self, const LuOp *op)
       break;
     case LU_OP_SUM:
       sum (self, op);
+      break;
+    case LU_OP_DIFFERENCE:
+      subtract (self, op);
       break;
     case LU_OP_LOAD_32:
       set_limit (self, op->dst, memory_limit (self, op));
@@ -599,6 +615,23 @@ lu_path_call (LuPath *self)
       forget (self, reg);
   self->compared = LU_CODE_NO_REGISTER;
   self->compared_at = self->limited_at = no_memory;
+}
+
+gboolean
+lu_path_has_large_size (const LuPath *self)
+{
+  const LuKnown *size = &self->known[LU_CODE_AX];
+
+  return size->kind == LU_KNOWN_CONSTANT && size->value >= LEAST_PROBED && size->value < MAX_OFFSET;
+}
+
+void
+lu_path_call_keeping_ax (LuPath *self)
+{
+  LuKnown size = self->known[LU_CODE_AX];
+
+  lu_path_call (self);
+  self->known[LU_CODE_AX] = size;
 }
 
 /* Returns the limit that a comparison sets, or 0. */

@@ -137,6 +137,22 @@ static const Case cases[] = {
     "e8 03 00 00 00 c3 cc cc 48 8b 2c 24 90 c3",
     { { 0, NULL }, { 5, NULL }, { 8, ENTRY } } },
   /* xor ebp,ebp after a system call: the first function of a thread */
+  /* mov $0x2000,eax; call 1f; sub rax,rsp; nop; add $0x2000,rsp; ret;
+   * 1: push rbp; mov rsp,rbp; test eax,eax; je 2f; nop; 2: leave; ret */
+  { "a large frame whose pages are touched first",
+    "b8 00 20 00 00 e8 0c 00 00 00 48 29 c4 90 48 81 c4 00 20 00 00 c3 "
+    "55 48 89 e5 85 c0 74 01 90 c9 c3",
+    { { 10, ENTRY },
+      { 13, "cfa=rsp+8200 rbp=same rbx=same ra=*(cfa-8)" },
+      { 21, ENTRY },
+      { 22, ENTRY } } },
+  /* The function called changes rax, or may go on elsewhere. */
+  { "a frame of another size",
+    "b8 00 20 00 00 e8 0c 00 00 00 48 29 c4 90 48 81 c4 00 20 00 00 c3 31 c0 c3",
+    { { 10, NULL }, { 13, NULL }, { 22, ENTRY } } },
+  { "a frame of a size that is not certain",
+    "b8 00 20 00 00 e8 0c 00 00 00 48 29 c4 90 48 81 c4 00 20 00 00 c3 74 01 c3 31 c0 c3",
+    { { 10, NULL }, { 13, NULL }, { 24, ENTRY } } },
   { "a root", "0f 05 31 ed ff d0 f4", { { 2, ENTRY }, { 4, "end of stack" } } },
   /* mov rbx,-8(rsp) without a push, then sub $24,rsp; mov rdi,rbx; call *rax; mov 16(rsp),rbx;
    * add $24,rsp; ret */
