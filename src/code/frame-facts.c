@@ -787,6 +787,8 @@ set_cfa (const LuFrameFacts *self, struct lu_rule *rule)
     *rule = (struct lu_rule){ .cfa_kind = LU_CFA_FP, .cfa_off = -fp };
   else if (self->kinds[LU_FACT_SP] == LU_FACT_CFA && sp <= -8)
     *rule = (struct lu_rule){ .cfa_kind = LU_CFA_SP, .cfa_off = -sp };
+  else if (self->kinds[LU_FACT_BX] == LU_FACT_CFA)
+    *rule = (struct lu_rule){ .cfa_kind = LU_CFA_BX, .cfa_off = -self->offsets[LU_FACT_BX] };
   else if (!set_kept_cfa (self, rule))
     return FALSE;
   return rule->cfa_off % 8 == 0;

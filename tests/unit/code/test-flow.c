@@ -120,6 +120,16 @@ static const Case cases[] = {
       { 22, "cfa=*(rsp+128)+8 rbp=same rbx=same ra=*(cfa-8)" },
       { 31, ENTRY } } },
   /* mov rsp,rax; and $-32,rsp; mov rdi,rax; nop; hlt: nothing has the CFA any more */
+  /* sub $16,rsp; mov rbx,(rsp); mov rbp,8(rsp); mov rsp,rbx; sub $128,rsp; and $-64,rsp;
+   * mov rdi,rbp; call *rax; mov rbx,rsp; mov (rsp),rbx; mov 8(rsp),rbp; add $16,rsp; ret */
+  { "an aligned frame that keeps its first stack pointer in rbx",
+    "48 83 ec 10 48 89 1c 24 48 89 6c 24 08 48 89 e3 48 83 c4 80 48 83 e4 c0 48 89 fd ff d0 "
+    "48 89 dc 48 8b 1c 24 48 8b 6c 24 08 48 83 c4 10 c3",
+    { { 16, "cfa=rsp+24 rbp=same rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 24, "cfa=rbx+24 rbp=same rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 29, "cfa=rbx+24 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 32, "cfa=rsp+24 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
+      { 45, ENTRY } } },
   { "an aligned frame that forgets its first stack pointer",
     "48 89 e0 48 83 e4 e0 48 89 f8 90 f4",
     { { 7, "cfa=rax+8 (leaf) rbp=same rbx=same ra=*(cfa-8)" }, { 10, NULL } } },
