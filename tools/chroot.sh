@@ -8,10 +8,12 @@
 # left behind for chroot_remove to walk into; chroot_remove looks all the same, and stays on one
 # file system. /dev is a small tmpfs of its own: the machine's device nodes are never reachable.
 
-# Prints the Debian mirror that apt uses on this machine, or fails.
+# Prints the Debian mirror that apt uses on this machine, or fails. Apt needs seconds to say it: chroot_possible
+# keeps it in $LU_CHROOT_MIRROR, for scripts that it starts, too.
 chroot_mirror ()
 {
   local uri
+  [ -z "${LU_CHROOT_MIRROR:-}" ] || { echo "$LU_CHROOT_MIRROR"; return; }
   # The format is apt's, not the shell's.
   # shellcheck disable=SC2016
   uri=$(apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' \
@@ -33,9 +35,10 @@ chroot_possible ()
     chroot_why='debootstrap is not installed'
   elif ! unshare --mount --propagation private true 2>/dev/null; then
     chroot_why='no permission to make a mount namespace'
-  elif ! chroot_mirror >/dev/null; then
+  elif ! LU_CHROOT_MIRROR=$(chroot_mirror); then
     chroot_why='apt has no http(s) mirror of Debian in its lists (apt-get update?)'
   fi
+  export LU_CHROOT_MIRROR
   [ -z "$chroot_why" ]
 }
 
