@@ -51,7 +51,14 @@ find_compact_cfa (struct compact_frame *frame, lu_compact_rule rule)
   return (frame->known & LU_KNOWN_FP) != 0 ? frame->fp + LU_COMPACT_CFA (rule) : 0;
 }
 
-/* Moves to the caller. pair: the two words below the CFA. */
+/* Returns how many bytes the pair is deeper in the frame than just below the CFA. */
+static inline uint64_t
+depth_of_pair (lu_compact_rule rule)
+{
+  return ARCH_HAS_LINK ? LU_BPF_COMPACT_RECORD (rule) : 0;
+}
+
+/* Moves to the caller. pair: the word below the return address, and that. */
 static inline __attribute__ ((always_inline)) void
 move_to_caller (struct compact_frame *frame, lu_compact_rule rule, uint64_t cfa,
                 const uint64_t pair[2])
@@ -105,7 +112,7 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
       frame->at = lu_step_settle (frame->at + 1);
       return NEXT_ENDED;
     }
-  pair = find_pair (ref, walk, cfa - PAIR_BYTES);
+  pair = find_pair (ref, walk, cfa - PAIR_BYTES - depth_of_pair (rule));
   if (pair == NULL || pair[1] == 0)
     return NEXT_RULE;
   if ((host_config.flags & LU_BPF_NO_CACHE) != 0)

@@ -64,23 +64,73 @@ struct lu_bpf_dictionary
   lu_compact_rule compact[LU_BPF_MAX_RULES]; /* of each, 0 for those without */
 };
 
-/* The extra bit of a compact rule that is derived (LU_RULE_DERIVED). The program steps by it as by
- * any other, and marks the caller (LU_BPF_PC_DERIVED). */
-#define LU_BPF_COMPACT_DERIVED (1ull << LU_COMPACT_EXTRA_SHIFT)
+/* Extra bits of compact rules in the dictionary. DERIVED: the rule is (LU_RULE_DERIVED); the
+ * program steps by it as by any other, and marks the caller (LU_BPF_PC_DERIVED). Above it: how many
+ * words the return address, and FP if it is saved just below that, are deeper in the frame than
+ * just below the CFA. Architectures with a link register save both at the bottom of frames. */
+#define LU_BPF_COMPACT_DERIVED      (1ull << LU_COMPACT_EXTRA_SHIFT)
+#define LU_BPF_COMPACT_RECORD_SHIFT (LU_COMPACT_EXTRA_SHIFT + 1)
+#define LU_BPF_COMPACT_MAX_RECORD   ((1 << 15) - 1)
+/* In bytes. */
+#define LU_BPF_COMPACT_RECORD(rule)                                                                \
+  ((uint64_t) ((rule) >> (LU_BPF_COMPACT_RECORD_SHIFT - 3)) & 8 * LU_BPF_COMPACT_MAX_RECORD)
 
-static inline void
-lu_bpf_dictionary_set (struct lu_bpf_dictionary *dictionary, uint32_t id,
-                       const struct lu_rule *rule)
+/* Returns the compact form of a rule whose return address, by the CFA, is deeper in the frame than
+ * usual, or 0. */
+static inline lu_compact_rule
+lu_bpf_compact_record (const struct lu_rule *rule)
+{
+  int64_t depth = -1 - (int64_t) rule->ra_off, words;
+  struct lu_rule usual = *rule;
+  lu_compact_rule compact;
+
+  if (depth > LU_BPF_COMPACT_MAX_RECORD
+      || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off + 8 * (int64_t) rule->ra_off < 0))
+    return 0;
+  if (lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA)
+    {
+      if (rule->fp_off != rule->ra_off - 1
+          || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off + 8 * (int64_t) rule->fp_off < 0))
+        return 0;
+      usual.fp_off = -2;
+    }
+  usual.ra_off = -1;
+  compact = lu_compact_make (&usual);
+  if (compact == 0)
+    return 0;
+  words = depth + (lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA ? 2 : 1);
+  if (rule->cfa_kind == LU_CFA_FP)
+    {
+      if (words > LU_COMPACT_MAX_ROOM)
+        return 0;
+      compact = (compact & ~LU_COMPACT) | (uint64_t) words << LU_COMPACT_ROOM_SHIFT;
+    }
+  return compact | (uint64_t) depth << LU_BPF_COMPACT_RECORD_SHIFT;
+}
+
+/* Returns the compact form of a rule with extra bits, or 0. has_link: for an architecture with a
+ * link register. The program takes the authentication code off every return address, so a compact
+ * rule need not say that there is one. */
+static inline lu_compact_rule
+lu_bpf_compact_make (const struct lu_rule *rule, int has_link)
 {
   struct lu_rule plain = *rule;
   lu_compact_rule compact;
 
-  plain.flags &= ~LU_RULE_DERIVED;
-  compact = lu_compact_make (&plain);
+  plain.flags &= (uint8_t) ~(LU_RULE_DERIVED | LU_RULE_SIGNED);
+  compact = has_link && plain.ra_kind == LU_RA_AT_CFA && plain.ra_off < -1
+                ? lu_bpf_compact_record (&plain)
+                : lu_compact_make (&plain);
+  return compact != 0 && (rule->flags & LU_RULE_DERIVED) != 0 ? compact | LU_BPF_COMPACT_DERIVED
+                                                              : compact;
+}
+
+static inline void
+lu_bpf_dictionary_set (struct lu_bpf_dictionary *dictionary, uint32_t id,
+                       const struct lu_rule *rule, int has_link)
+{
   dictionary->rules[id] = *rule;
-  dictionary->compact[id] = compact != 0 && (rule->flags & LU_RULE_DERIVED) != 0
-                                ? compact | LU_BPF_COMPACT_DERIVED
-                                : compact;
+  dictionary->compact[id] = lu_bpf_compact_make (rule, has_link);
 }
 
 /* "modules": slots, which mappings refer to. `table` is 0 while a module has no table; storing it

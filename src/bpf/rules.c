@@ -7,6 +7,8 @@
 
 #include "bpf/rules.h"
 
+#include "arch/arch.h"
+
 #include <string.h>
 
 /* The ids below this one are the same in every dictionary. */
@@ -32,6 +34,15 @@ rule_equal (gconstpointer a, gconstpointer b)
   return memcmp (a, b, sizeof (struct lu_rule)) == 0;
 }
 
+/* The program walks 64-bit tasks of this machine. */
+gboolean
+lu_bpf_rules_have_link (void)
+{
+  const LuArch *arch = lu_arch_of_abi (LU_ABI_64);
+
+  return arch != NULL && arch->has_link_register;
+}
+
 void
 lu_bpf_rules_init (LuBpfRules *self, struct lu_bpf_dictionary *dictionary)
 {
@@ -48,7 +59,7 @@ lu_bpf_rules_init (LuBpfRules *self, struct lu_bpf_dictionary *dictionary)
   /* The key and the value point to the rule in the array. */
   self->by_rule = g_hash_table_new (rule_hash, rule_equal);
   for (guint i = 0; i < FIRST_ID; i++)
-    lu_bpf_dictionary_set (dictionary, i, &first[i]);
+    lu_bpf_dictionary_set (dictionary, i, &first[i], lu_bpf_rules_have_link ());
 }
 
 void
@@ -75,7 +86,7 @@ take_one (LuBpfRules *self, const struct lu_rule *rule, guint *n_allowed)
   if (id < 0)
     return LU_RULE_COMPLEX;
   --*n_allowed;
-  lu_bpf_dictionary_set (self->dictionary, (guint32) id, rule);
+  lu_bpf_dictionary_set (self->dictionary, (guint32) id, rule, lu_bpf_rules_have_link ());
   self->n_users[id] = 1;
   g_hash_table_add (self->by_rule, &self->dictionary->rules[id]);
   return (guint16) id;

@@ -23,6 +23,9 @@ typedef struct
   guint64 n_refused;   /* rules that became complex */
 } LuBpfRules;
 
+/* Returns whether the program's architecture has a link register (lu_bpf_dictionary_set()). */
+gboolean lu_bpf_rules_have_link (void);
+
 void lu_bpf_rules_init (LuBpfRules *self, struct lu_bpf_dictionary *dictionary);
 void lu_bpf_rules_clear (LuBpfRules *self);
 

@@ -6,7 +6,7 @@
 #include "image.h"
 
 #include "bpf/known.h"
-
+#include "bpf/rules.h"
 #include "table/table.h"
 #include "unwind/dwfl-address-space.h"
 
@@ -82,7 +82,7 @@ global_rule (BpfImage *self, const struct lu_rule *rule)
   if (id == NULL)
     {
       id = GUINT_TO_POINTER (self->n_rules);
-      lu_bpf_dictionary_set (self->dictionary, self->n_rules++, rule);
+      lu_bpf_dictionary_set (self->dictionary, self->n_rules++, rule, lu_bpf_rules_have_link ());
       g_hash_table_insert (self->rule_ids, g_memdup2 (rule, sizeof *rule), id);
     }
   return GPOINTER_TO_UINT (id);

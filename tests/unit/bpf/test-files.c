@@ -131,18 +131,11 @@ publish (Fixture *self, LuBpfFile *file, LuModule *module, const Made *made)
   return lu_bpf_files_publish (&self->files, file, &made->table, lu_module_image (module));
 }
 
-/* A derived rule has the same compact form as another one, and a mark. */
 static void
 assert_compact (const struct lu_bpf_dictionary *dictionary, guint id)
 {
-  struct lu_rule rule = dictionary->rules[id];
-  gboolean is_derived = (rule.flags & LU_RULE_DERIVED) != 0;
-
-  rule.flags &= ~LU_RULE_DERIVED;
   g_assert_cmphex (dictionary->compact[id], ==,
-                   lu_compact_make (&rule) != 0 && is_derived
-                       ? lu_compact_make (&rule) | LU_BPF_COMPACT_DERIVED
-                       : lu_compact_make (&rule));
+                   lu_bpf_compact_make (&dictionary->rules[id], lu_bpf_rules_have_link ()));
 }
 
 static void
