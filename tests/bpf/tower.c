@@ -6,9 +6,9 @@
  * kernel, signals whose handler runs on a stack of its own, or a child that does likewise, from the
  * start or after SIGUSR1. Otherwise SIGUSR1 makes it execute itself anew. "mappings" makes
  * thousands of mappings first. "edge" puts frames of 16 bytes at odd words up to the last word
- * before a page that is not there: at the end of each page a frame pointer would be in one page,
- * and the return address in the next. "turns" changes all the time between the frames of two
- * functions, which are in the same places. */
+ * before a page that is not there (x86-64 only): at the end of each page a frame pointer would be
+ * in one page, and the return address in the next. "turns" changes all the time between the frames
+ * of two functions, which are in the same places. */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -102,6 +102,7 @@ take_turns (void)
     }
 }
 
+#ifdef __x86_64__
 /* Leaves the stack for the one that ends at `end`, puts `n` frames of 16 bytes there, and spins. */
 _Noreturn void climb_oddly (unsigned n, const char *end);
 __asm__(".text\n\t"
@@ -141,6 +142,7 @@ climb_at_edge (unsigned n)
     exit (1);
   climb_oddly (n, stack + BYTES);
 }
+#endif
 
 static __attribute__ ((noinline)) void
 top (const char *what)
@@ -176,8 +178,10 @@ int
 main (int argc, char **argv)
 {
   signal (SIGUSR1, begin_anew);
+#ifdef __x86_64__
   if (argc > 2 && strcmp (argv[2], "edge") == 0)
     climb_at_edge ((unsigned) atoi (argv[1]));
+#endif
   climb (argc > 1 ? (unsigned) atoi (argv[1]) : 1, argc > 2 ? argv[2] : "");
   return 0;
 }

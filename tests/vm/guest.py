@@ -24,9 +24,11 @@ HERE = Path(__file__).resolve().parent
 BUSYBOX = Path("/bin/busybox")
 LIBRARY = re.compile(r"(?:=> |^\s*)(/\S+) \(0x")
 
+QEMU = ["-nodefaults", "-display", "none", "-no-reboot"]
 # Software emulation, also where /dev/kvm exists: it may be there and not work.
-QEMU = ["-accel", "tcg,thread=multi", "-smp", "2", "-nodefaults", "-display", "none",
-        "-no-reboot"]
+CPUS = ["-accel", "tcg,thread=multi", "-smp", "2"]
+# One CPU whose clock advances by 1 ns with each instruction, and stands still in between, so that times are counts.
+COUNTING_CPU = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1"]
 
 
 class Machine(NamedTuple):
@@ -170,13 +172,13 @@ def stats_in(log):
     return next((json.loads(line) for line in log.splitlines() if line.startswith("{")), None)
 
 
-def run(kernel, initramfs, directory, time_limit, machine=X86_64, memory=1024, only=()):
+def run(kernel, initramfs, directory, time_limit, machine=X86_64, memory=1024, only=(), cpus=CPUS):
     """Boots @kernel in @memory MiB; returns its results as {file name: bytes}, of the cases @only if there are
     any.  The console stays in @directory."""
     console, results = directory / "console", directory / "results.tar.gz"
     with open(directory / "qemu.log", "wb") as log:
         machine = subprocess.Popen(
-            [*machine.qemu, *QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
+            [*machine.qemu, *cpus, *QEMU, "-kernel", str(kernel), "-initrd", str(initramfs),
              "-append", f"console={machine.console} panic=-1 quiet{only and ' only=' + ','.join(only) or ''}",
              "-serial", f"file:{console}",
              *machine.results[:-1], f"{machine.results[-1]}{results}", "-m", str(memory)],

@@ -102,7 +102,7 @@ class Guest(unittest.TestCase):
             old, guest.QEMU = guest.QEMU, []
             try:
                 return guest.run("kernel", "initramfs", Path(directory), time_limit,
-                                 guest.X86_64._replace(qemu=list(emulator)))
+                                 guest.X86_64._replace(qemu=list(emulator)), cpus=())
             finally:
                 guest.QEMU = old
 
