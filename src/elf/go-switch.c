@@ -21,6 +21,13 @@ static const char *const names[] = {
   "runtime.nanotime1",   "runtime.walltime",   "runtime.walltime1", /* until Go 1.16 */
 };
 
+/* These align the stack pointer for C code, stay on their stack and keep the frame pointer. */
+static const char *const aligning[] = {
+  "runtime.callCgoMmap",
+  "runtime.callCgoMunmap",
+  "runtime.callCgoSigaction",
+};
+
 static const struct lu_rule by_frame_pointer = { .cfa_kind = LU_CFA_FP,
                                                  .cfa_off = 16,
                                                  .saves = LU_SAVE_AT_CFA | LU_SAVE_UNKNOWN << 4,
@@ -29,13 +36,25 @@ static const struct lu_rule by_frame_pointer = { .cfa_kind = LU_CFA_FP,
                                                  .ra_off = -1,
                                                  .flags = LU_RULE_SWITCH };
 
+static gboolean
+is_listed (const char *name, const char *const *list, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (strcmp (name, list[i]) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_aligning (const char *name)
+{
+  return is_listed (name, aligning, G_N_ELEMENTS (aligning));
+}
+
 gboolean
 lu_go_may_switch (const char *name)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (strcmp (name, names[i]) == 0)
-      return TRUE;
-  return FALSE;
+  return is_listed (name, names, G_N_ELEMENTS (names)) || is_aligning (name);
 }
 
 /* Returns the bytes behind the first occurrence of a pattern that begins between two places, or
@@ -186,6 +205,8 @@ find_rule (const LuGoCode *code, gsize at, struct lu_rule *rule)
   else if (has_frame_pointer (code))
     {
       *rule = by_frame_pointer;
+      if (is_aligning (code->name))
+        rule->flags = 0;
       return TRUE;
     }
   if (is_found)

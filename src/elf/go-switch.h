@@ -2,7 +2,7 @@
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
 /* go-switch.h - how a walk goes on behind a function of Go's runtime that has moved to another
- * stack and called something there.
+ * stack, or aligned its stack pointer, and called something there.
  *
  * Used by go-stacks.c. The code of these functions, which is in assembly, tells where they keep the
  * stack that they came from (the runtime's files in assembly); code that is not

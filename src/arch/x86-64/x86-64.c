@@ -104,14 +104,28 @@ looks_like_jump (const guint8 *code, gint64 *displacement)
   return code[0] == 0x0f && (code[1] & 0xf0) == 0x80;
 }
 
+/* "mov n(%rsp),%rbp; add $m,%rsp; ret", as Go's functions end until Go 1.20. Both numbers have one
+ * byte or four. */
+static gboolean
+is_go_frame_end (const guint8 *code, gsize n)
+{
+  gsize add = n > 2 && code[2] == 0xac ? 8 : 5;
+  gsize ret = n > add + 1 && code[add + 1] == 0x81 ? add + 7 : add + 4;
+
+  return n > ret && code[0] == 0x48 && code[1] == 0x8b && (code[2] == 0x6c || code[2] == 0xac)
+         && code[3] == 0x24 && code[add] == 0x48 && (code[add + 1] & ~2) == 0x81
+         && code[add + 2] == 0xc4 && code[ret] == 0xc3;
+}
+
 /* "pop %rbp" or "leave", and one of "ret", "ret N" and "repz ret", which stands where a branch
- * leads to (Intel SDM). */
+ * leads to (Intel SDM); or the end of a function of Go. */
 static gboolean
 may_hold_frame_end (const guint8 *code, gsize n)
 {
   for (gsize i = 0; i + 1 < n; i++)
-    if ((code[i] == 0x5d || code[i] == 0xc9)
-        && (code[i + 1] == 0xc3 || code[i + 1] == 0xc2 || code[i + 1] == 0xf3))
+    if (((code[i] == 0x5d || code[i] == 0xc9)
+         && (code[i + 1] == 0xc3 || code[i + 1] == 0xc2 || code[i + 1] == 0xf3))
+        || is_go_frame_end (code + i, n - i))
       return TRUE;
   return FALSE;
 }

@@ -20,7 +20,7 @@ extern char __executable_start;
 extern char framed[], framed_inside[], framed_behind[], framed_end[], bare[], bare_inside[],
     bare_pushed[], jumps[], jumps_twice[], framed_late[], framed_late_inside[], wrong[],
     wrong_inside[], next_bare[], two_ends[], two_inside[], two_last[], anywhere[], stops[],
-    undecodable[], longest[], longer[], branches[], leaps[], thunk[];
+    undecodable[], longest[], longer[], branches[], leaps[], thunk[], go_short[], go_long[];
 
 __asm__(".text\n.p2align 4\n"
         "framed: push %rbp\n mov %rsp, %rbp\n push %rbx\n sub $0x18, %rsp\n"
@@ -68,6 +68,14 @@ __asm__(".text\n.p2align 4\n"
         "1: pop %rbp\n ret\n"
         "thunk: call 2f\n1: pause\n jmp 1b\n2: mov %rax, (%rsp)\n ret\n"
         "pop %rbp\n ret\n"
+        /* As Go 1.19 compiles them. */
+        ".p2align 4, 0xcc\n"
+        "go_short: sub $0x18, %rsp\n mov %rbp, 0x10(%rsp)\n lea 0x10(%rsp), %rbp\n"
+        "mov %rsp, %rbx\n and $-16, %rsp\n mov %rbx, (%rsp)\n call *%rax\n"
+        "mov (%rsp), %rsp\n mov 0x10(%rsp), %rbp\n add $0x18, %rsp\n ret\n"
+        ".p2align 4, 0xcc\n"
+        "go_long: sub $0x218, %rsp\n mov %rbp, 0x210(%rsp)\n lea 0x210(%rsp), %rbp\n"
+        "call *%rax\n mov 0x210(%rsp), %rbp\n add $0x218, %rsp\n ret\n"
         ".p2align 4, 0xcc\n");
 
 static LuModule *
@@ -162,6 +170,10 @@ test_reach (void)
     { branches, leaps, LU_REACH_ANYWHERE },
     { leaps, framed, LU_REACH_ANYWHERE },
     { thunk, framed, LU_REACH_ANYWHERE }, /* it returns to the address in rax */
+    { go_short, framed, LU_REACH_ELSEWHERE },
+    { go_short, go_long, LU_REACH_ELSEWHERE },
+    { go_short, go_short, LU_REACH_HERE },
+    { go_long, framed, LU_REACH_ELSEWHERE },
   };
   g_autoptr (LuCodeReader) reader = lu_code_reader_new ();
   g_autoptr (LuModule) module = open_program ();
