@@ -3,7 +3,8 @@
  *
  * skipped.c - code without CFI that keeps its caller's frame pointer, and whose stack pointer no
  * reader of its instructions can follow; its caller has none either, and sets up a frame pointer. A
- * step by frame pointer from the first skips the second. Runs for a number of seconds. */
+ * step by frame pointer from the first skips the second. Runs for a number of seconds. AS_GO: it is
+ * set up, and restored, as Go's compiler does. */
 
 #include <stdlib.h>
 #include <time.h>
@@ -14,6 +15,17 @@ long leaf (long n);
 __asm__(".text\n"
         ".type outer, @function\n"
         "outer:\n"
+#ifdef AS_GO
+        "  sub $24, %rsp\n"
+        "  mov %rbp, 16(%rsp)\n"
+        "  lea 16(%rsp), %rbp\n"
+        "  test %rdi, %rdi\n"
+        "  jns 1f\n"
+        "  lea 8(%rsp), %rbp\n"
+        "1: call middle\n"
+        "  mov 16(%rsp), %rbp\n"
+        "  add $24, %rsp\n"
+#else
         "  push %rbp\n"
         "  mov %rsp, %rbp\n"
         "  test %rdi, %rdi\n"
@@ -22,6 +34,7 @@ __asm__(".text\n"
         "  mov %rsp, %rbp\n"
         "1: call middle\n"
         "  leave\n"
+#endif
         "  ret\n"
         ".size outer, . - outer\n"
         ".type middle, @function\n"
