@@ -360,8 +360,11 @@ CASES = {
                                      []),
     "coroutine-last-table": coroutine_last("the same, in user space", TABLE),
     "coroutine-last-dwfl": coroutine_last("the same, by libdwfl", ["--engine", "dwfl"]),
-    "coroutine-switch": Case("a coroutine started by code without CFI", ["@coroutine", "switch"],
-                             [["hot", "coroutine_inner", "coroutine", "run_on_stack", NO_CFI]]),
+    # A copy ends with the stack that it is of.
+    "coroutine-switch": Case("a coroutine started by code without CFI, which keeps its own stack pointer in rbx",
+                             ["@coroutine", "switch"],
+                             [["hot", "coroutine_inner", "coroutine", "run_on_stack", *end]
+                              for end in (["main", *START], [OTHER_STACK], [NO_CFI])]),
     "big-frame": Case("a frame of 540 KiB", ["@big-frame", "filled"],
                       [["hot", "inner", "big", TRUNCATED]], allowed=[["LIBC", "big", TRUNCATED]],
                       options=TABLE),

@@ -7,8 +7,8 @@
  * `context` uses libc's makecontext; the stack ends in libc. `fcontext` begins it with the code of
  * Boost's make_fcontext(), and `zero` with a return address and a frame pointer of 0. So does
  * `last`, as Ruby does: its first function ends with a call that never returns.
- * `switch` uses a few hand-written instructions without CFI, like most coroutine libraries; no
- * unwinder can go past them, and the walk must say so. */
+ * `switch` uses a few hand-written instructions without CFI, like most coroutine libraries: a walk
+ * can go past them only by what they have kept in rbx, or must say that it ends there. */
 #include "known.h"
 
 #include <string.h>
