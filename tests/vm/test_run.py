@@ -136,11 +136,11 @@ class Faults(unittest.TestCase):
         found.update(changes)
         return found
 
-    def faults(self, results, stack_faults=()):
+    def faults(self, results, stack_faults=(), only=()):
         old, run.faults_of_stacks = run.faults_of_stacks, lambda *_: stack_faults
         try:
             with redirect_stdout(io.StringIO()):
-                return list(run.faults_of(results, None, None))
+                return list(run.faults_of(results, None, None, only))
         finally:
             run.faults_of_stacks = old
 
@@ -235,6 +235,14 @@ class Faults(unittest.TestCase):
         case = run.known_case("recursion-400-kernel")
         self.assertEqual(case.options[:2], ["-s", "8192"])
         self.assertEqual([least for _, least in case.seen], [40])
+
+    def test_deepest_stacks(self):
+        """They are recorded alone, in a machine of their own."""
+        results = {**self.results(), f"{run.DEEPEST}.status": b"0\n", f"{run.DEEPEST}.log": json.dumps(STATS).encode()}
+        self.assertEqual(self.faults(results, only=(run.DEEPEST,)), [])
+        self.assertNotIn(run.DEEPEST, run.commands(Path("/nowhere")))
+        results[f"{run.DEEPEST}.status"] = b"1\n"
+        self.assertEqual(len(self.faults(results, only=(run.DEEPEST,))), 1)
 
     def test_nothing_walked(self):
         walks = {**STATS["kernel_walks"], "reasons": {"no-process": 600}}
