@@ -80,31 +80,23 @@ struct lu_bpf_dictionary
 static inline lu_compact_rule
 lu_bpf_compact_record (const struct lu_rule *rule)
 {
-  int64_t depth = -1 - (int64_t) rule->ra_off, words;
+  int64_t has_fp = lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA, depth = -1 - (int64_t) rule->ra_off;
+  int64_t words = depth + 1 + has_fp; /* from the CFA down to the deepest one */
   struct lu_rule usual = *rule;
   lu_compact_rule compact;
 
-  if (depth > LU_BPF_COMPACT_MAX_RECORD
-      || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off + 8 * (int64_t) rule->ra_off < 0))
+  if (depth > LU_BPF_COMPACT_MAX_RECORD || (has_fp && rule->fp_off != rule->ra_off - 1)
+      || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off < 8 * words)
+      || (rule->cfa_kind == LU_CFA_FP && words > LU_COMPACT_MAX_ROOM))
     return 0;
-  if (lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA)
-    {
-      if (rule->fp_off != rule->ra_off - 1
-          || (rule->cfa_kind == LU_CFA_SP && rule->cfa_off + 8 * (int64_t) rule->fp_off < 0))
-        return 0;
-      usual.fp_off = -2;
-    }
   usual.ra_off = -1;
+  if (has_fp)
+    usual.fp_off = -2;
   compact = lu_compact_make (&usual);
   if (compact == 0)
     return 0;
-  words = depth + (lu_rule_fp_kind (rule) == LU_SAVE_AT_CFA ? 2 : 1);
   if (rule->cfa_kind == LU_CFA_FP)
-    {
-      if (words > LU_COMPACT_MAX_ROOM)
-        return 0;
-      compact = (compact & ~LU_COMPACT) | (uint64_t) words << LU_COMPACT_ROOM_SHIFT;
-    }
+    compact = (compact & ~LU_COMPACT) | (uint64_t) words << LU_COMPACT_ROOM_SHIFT;
   return compact | (uint64_t) depth << LU_BPF_COMPACT_RECORD_SHIFT;
 }
 
