@@ -21,8 +21,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent / "vm"))
+sys.path.insert(0, str(ROOT / "tests/vm"))
 
 import guest  # noqa: E402
 import kernels  # noqa: E402
@@ -42,10 +43,15 @@ def machine_of(build):
     return guest.AARCH64 if "AArch64" in text else guest.X86_64
 
 
+def name_of(variant, depth):
+    """The guest's name of a measurement: one word."""
+    return f"{variant.replace(' ', '-')}-{depth}"
+
+
 def tests_of(build):
     """Returns the commands of the guest: name -> words."""
     walk, tower = (str(build / "tests/bpf" / name) for name in ("bench-walk", "tower"))
-    return {f"{variant.replace(' ', '-')}-{depth}": [
+    return {name_of(variant, depth): [
         walk, "--wait", str(WAIT_MS), "--time", str(TIME_MS), "--period", str(PERIOD_NS), *options, "--", tower,
         str(depth)] for variant, options in VARIANTS.items() for depth in DEPTHS}
 
@@ -70,7 +76,7 @@ def measure(build, kernel, machine, sysroot):
                             cpus=guest.COUNTING_CPU)
     line = {"machine": machine.name, "kernel": results["release"].decode().strip()}
     for variant in VARIANTS:
-        low, high = (figures_in(results, f"{variant.replace(' ', '-')}-{depth}") for depth in DEPTHS)
+        low, high = (figures_in(results, name_of(variant, depth)) for depth in DEPTHS)
         line["verified"] = low["verified"]
         line[variant] = {
             "runs": [low["runs"], high["runs"]],
@@ -92,18 +98,18 @@ def multiples(first, last):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, help="where kernels are kept")
+    parser.add_argument("--cache", type=Path, default=ROOT / "_build/vm", help="directory in which the kernels stay")
     parser.add_argument("--series", default="6.12", help="of the kernel; one of tests/vm/kernels.py")
     parser.add_argument("--sysroot", default="", help="the system with the libraries of aarch64 (tools/cross)")
     parser.add_argument("build", nargs="+", type=Path)
     arguments = parser.parse_args()
-    cache = arguments.cache or Path(tempfile.mkdtemp(prefix="live-unwinder-kernels-"))
+    arguments.cache.mkdir(parents=True, exist_ok=True)
     series = next(series for series in kernels.SERIES if series.name == arguments.series)
     lines = []
     try:
         for build in arguments.build:
             machine = machine_of(build)
-            kernel = kernels.get(series, cache, machine.debian)
+            kernel = kernels.get(series, arguments.cache.resolve(), machine.debian)
             lines.append(measure(build.resolve(), kernel, machine, arguments.sysroot))
             print(json.dumps(lines[-1]), flush=True)
     except (kernels.NoKernel, guest.GuestError) as error:
