@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/leaks.h"
 #include "base/priority.h"
 #include "code/decoder.h"
 #include "elf/own-vdso.h"
@@ -29,15 +30,6 @@
 #define FIRST_STACK_SIZE 16384
 /* The longest wait for COMMAND after its last task was seen to end. */
 #define COMMAND_END_MS 100
-
-#ifndef __has_feature /* clang's; gcc has a macro instead */
-#define __has_feature(name) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
-#define FINDS_LEAKS TRUE
-#else
-#define FINDS_LEAKS FALSE
-#endif
 
 static const LuSessionMode recorder_mode = {
   .opens_events = TRUE,
@@ -482,7 +474,7 @@ lu_session_run (const LuOptions *options)
              : self.interrupted ? 128 + self.signal_number
                                 : lu_session_failed (&self, error);
 
-  if (!is_prepared || FINDS_LEAKS || !self.mode->skips_clean_up
+  if (!is_prepared || LU_FINDS_LEAKS || !self.mode->skips_clean_up
       || lu_pipeline_is_stuck (self.pipeline))
     session_clear (&self);
   return code;
