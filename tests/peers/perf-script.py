@@ -29,6 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "judge")]
 import frames           # noqa: E402
 import perfscript       # noqa: E402
+import reach            # noqa: E402
 import spaces           # noqa: E402
 import syscap           # noqa: E402
 
@@ -36,7 +37,8 @@ SAME, LONGER, WRONG = "same", "longer", "wrong"
 PERF_UNCHECKED = "perf's frame does not pass the judge, ours does"
 PERF_BEYOND = "perf goes on where we stopped, with frames that do not pass the judge"
 PERF_LEAVES_OUT = "perf leaves out frames that pass the judge and then goes on as ours"
-REASONS = (PERF_UNCHECKED, PERF_BEYOND, PERF_LEAVES_OUT)
+PERF_NO_ROOT = "perf's stack ends in no outermost function, ours does and passes the judge"
+REASONS = (PERF_UNCHECKED, PERF_BEYOND, PERF_LEAVES_OUT, PERF_NO_ROOT)
 MAX_DIFFERENT = 1.0     # percent of all samples
 MAX_IN_SHORT = 40.0     # percent of the samples of a program in STARTS_SHORT
 STARTS_SHORT = {"sh"}   # these start many short programs
@@ -157,6 +159,7 @@ class Comparison:
 
     def __init__(self, capture, perf_samples):
         self.modules = frames.Modules()
+        self.callees = reach.Callees(self.modules)
         self.spaces = spaces.Spaces(capture.maps)
         self.capture = capture
         self.counts = collections.Counter()
@@ -198,21 +201,35 @@ class Comparison:
             return PERF_LEAVES_OUT
         addresses = [self._address(sample.pid, frame) for frame in theirs.user]
         if self._passes(sample.pid, addresses, common):
-            return WRONG
+            is_proved = (self._has_root(sample.pid, user) and not self._has_root(sample.pid, addresses)
+                         and self._passes(sample.pid, user, common))
+            return PERF_NO_ROOT if is_proved else WRONG
         if common == len(user):
             return PERF_BEYOND
         return PERF_UNCHECKED if self._passes(sample.pid, user, common) else WRONG
 
     def _passes(self, pid, addresses, first):
-        """Tells whether the judge accepts the frames from @first on."""
-        how = frames.EXACT
+        """Tells whether the judge accepts the frames from @first on, and the calls between them."""
+        space, how = self.spaces.of(pid), frames.EXACT
+        inner = None                    # the address of a neighbour that was called
         for at, address in enumerate(addresses):
-            mapping = self.spaces.of(pid).find(address) if address is not None else None
+            mapping = space.find(address) if address is not None else None
             frame = mapping and self.modules.frame(mapping, address, how)
-            if at >= first and (frame is None or frame.fault is not None):
-                return False
+            if at >= first:
+                if frame is None or frame.fault is not None:
+                    return False
+                if inner is not None and not frame.signal and self.callees.leads(pid, space, address, inner) is False:
+                    return False
             how = frames.EXACT if frame and frame.signal else frames.RETURN
+            inner = None if frame is None or frame.signal else address
         return True
+
+    def _has_root(self, pid, addresses):
+        """Tells whether nothing can be further out than the last of the callers."""
+        if len(addresses) < 2 or addresses[-1] is None:
+            return False
+        mapping = self.spaces.of(pid).find(addresses[-1])
+        return mapping is not None and self.modules.frame(mapping, addresses[-1], frames.RETURN).root
 
     def _leaves_out(self, pid, user, theirs, common):
         """Tells whether the rest of perf's frames come later in ours, and all of ours are good."""
