@@ -235,6 +235,23 @@ lu_process_table_bury_dead (LuProcessTable *self, guint64 time)
   bury_dead (self, time, TRUE);
 }
 
+gboolean
+lu_process_table_read_moved_text (LuProcessTable *self, guint64 time)
+{
+  GHashTableIter iter;
+  gpointer key;
+  LuPid *pid;
+
+  g_hash_table_iter_init (&iter, self->moved);
+  if (!g_hash_table_iter_next (&iter, &key, NULL))
+    return FALSE;
+  g_hash_table_iter_remove (&iter);
+  pid = lu_process_table_find (self, GPOINTER_TO_INT (key));
+  if (pid != NULL && !pid->dead)
+    lu_process_table_discover (self, pid->number, time);
+  return TRUE;
+}
+
 void
 lu_process_table_repair (LuProcessTable *self, guint64 time)
 {

@@ -32,7 +32,7 @@ look_for_moved_text (LuProcessTable *self, LuPid *pid, const LuMapping *mapping)
       || !lu_moved_text_is_possible (lu_process_address_space (pid->current), mapping))
     return;
   pid->n_moved_texts++;
-  g_hash_table_add (self->undiscovered, GINT_TO_POINTER (pid->number));
+  g_hash_table_add (self->moved, GINT_TO_POINTER (pid->number));
 }
 
 static void

@@ -46,6 +46,7 @@ struct _LuProcessTable
   GPtrArray *unsettled; /* array of LuPid: those with old versions, past incarnations or an end to
                            clean up */
   GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
+  GHashTable *moved;        /* set of pids that may have moved code of a file */
   guint n_live;
 };
 

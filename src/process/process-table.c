@@ -46,6 +46,7 @@ lu_process_table_new (gboolean follow_all, const LuProcessTableFuncs *funcs, gpo
   self->pids = g_hash_table_new_full (NULL, NULL, NULL, pid_free);
   self->unsettled = g_ptr_array_new ();
   self->undiscovered = g_hash_table_new (NULL, NULL);
+  self->moved = g_hash_table_new (NULL, NULL);
   self->modules = lu_module_cache_new (MAX_MODULES);
   self->follow_all = follow_all;
   self->funcs = funcs;
@@ -61,6 +62,7 @@ lu_process_table_free (LuProcessTable *self)
   g_ptr_array_unref (self->unsettled);
   g_hash_table_unref (self->pids);
   g_hash_table_unref (self->undiscovered);
+  g_hash_table_unref (self->moved);
   lu_module_cache_free (self->modules);
   g_free (self);
 }

@@ -77,6 +77,9 @@ void lu_process_table_end_round (LuProcessTable *self);
 /* Reads processes from /proc that were sampled but never announced (side-band was lost), and
  * forgets processes whose last thread exited unseen. Reads files; call it between rounds. */
 void lu_process_table_repair (LuProcessTable *self, guint64 time);
+/* Reads the mappings of one process again that may have moved code of a file since they were read
+ * last. Returns FALSE if there is none. Reads files; call it between rounds. */
+gboolean lu_process_table_read_moved_text (LuProcessTable *self, guint64 time);
 /* After side-band was lost: ends, at `time`, all processes that are not in /proc any more. */
 void lu_process_table_bury_dead (LuProcessTable *self, guint64 time);
 

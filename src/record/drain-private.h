@@ -30,6 +30,7 @@ struct _LuDrain
   guint64 command_exec_time; /* ns, when COMMAND replaced us in the child; G_MAXUINT64: not yet */
   guint64 handled_lost_sideband, logged_cpu_changes, logged_lost;
   gint64 last_tick, last_log, stopped; /* us, monotonic; 0: not yet */
+  gint64 moved_text_us;                /* spent on moved code since the last tick */
   guint rounds_after_end;
   gboolean has_processes; /* running processes have been looked for */
   LuPollScheduler scheduler;

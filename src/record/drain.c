@@ -27,6 +27,9 @@
 /* A round handles every sample committed before it began, so the second round after an end handles
  * the last sample. */
 #define ROUNDS_AFTER_END 2
+/* Time from one tick to the next for reading mappings of processes that may have moved their code:
+ * such lists can be long, and programs can move code all the time. */
+#define MOVED_TEXT_US 20000
 /* A client may not read the last seconds of a recording, so it gets a line about the progress this
  * often. */
 #define LOG_INTERVAL_US (5 * G_USEC_PER_SEC)
@@ -54,6 +57,21 @@ look_after_source (LuDrain *self)
     }
   self->handled_lost_sideband = lost_sideband;
   lu_process_table_repair (self->table, lu_monotonic_ns ());
+}
+
+/* Recognizes code that a program has just moved to other memory: until then it is nobody's. Each
+ * sample counts, so this does not wait for the next tick. */
+static void
+look_for_moved_text (LuDrain *self)
+{
+  while (self->live && self->moved_text_us < MOVED_TEXT_US)
+    {
+      gint64 start = g_get_monotonic_time ();
+
+      if (!lu_process_table_read_moved_text (self->table, lu_monotonic_ns ()))
+        return;
+      self->moved_text_us += g_get_monotonic_time () - start;
+    }
 }
 
 static void
@@ -96,6 +114,7 @@ tick (LuDrain *self)
   if (now - self->last_tick < G_USEC_PER_SEC)
     return;
   self->last_tick = now;
+  self->moved_text_us = 0;
   if (self->source->ops->tick != NULL)
     self->source->ops->tick (self->source);
   look_after_source (self);
@@ -130,6 +149,7 @@ one_round (LuDrain *self)
       && (self->stopped == 0 || g_get_monotonic_time () - self->stopped < LAST_FOR_WORKER_US);
   round = self->source->ops->drain (self->source, lu_drain_handle_event, self);
   lu_process_info_end_round (self->process_info);
+  look_for_moved_text (self);
   lu_drain_flush_maps (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {

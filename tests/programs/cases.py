@@ -164,10 +164,10 @@ def go_switch(about, how, function, kernel, program="@go-switch"):
 
 
 def moved_text(about, options):
-    """Until the mappings have been read again, in a second at most, the code is that of nobody."""
+    """Until the mappings have been read again, after a round, the code is that of nobody."""
     whole = ["hot", "moved_inner", "moved", "stays", "main", *START]
     return Case(about, ["@moved-text"], [whole, ["hot", JIT]], allowed=[["ANON", JIT]],
-                options=options, seen=[(whole, 1000)])
+                options=options, seen=[(whole, 500)])
 
 
 CHAIN = [["hot", "c", "b", "a", "main", *START]]

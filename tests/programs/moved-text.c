@@ -17,7 +17,7 @@ static char kept[16 * PAGE];
 KNOWN __attribute__ ((aligned (PAGE))) void
 hot (void)
 {
-  spin (3000);
+  spin (800);
 }
 
 KNOWN void

@@ -332,6 +332,31 @@ test_discovers_ourselves (void)
   g_assert_false (lu_process_table_discover (table, G_MAXINT32, 0));
 }
 
+/* Our own code did not move, which only /proc can tell. */
+static void
+test_moved_text (void)
+{
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (getpid (), &seen);
+  guint64 code = (guint64) (gsize) lu_process_table_new;
+  g_autofree char *path = NULL;
+
+  lu_process_table_discover_all (table, 0);
+  g_assert_false (lu_process_table_read_moved_text (table, 10));
+  path = g_strdup (path_at (table, getpid (), 10, code));
+  for (guint64 time = 10; time < 50; time += 10)
+    {
+      map (table, time, getpid (), code & ~G_GUINT64_CONSTANT (0xfff), "//anon", 0);
+      g_assert_cmpstr (path_at (table, getpid (), time, code), ==, "//anon");
+      g_assert_true (lu_process_table_read_moved_text (table, time + 5));
+      g_assert_false (lu_process_table_read_moved_text (table, time + 6));
+      g_assert_cmpstr (path_at (table, getpid (), time + 5, code), ==, path);
+    }
+  /* A process cannot have its mappings read again and again. */
+  map (table, 50, getpid (), code & ~G_GUINT64_CONSTANT (0xfff), "//anon", 0);
+  g_assert_false (lu_process_table_read_moved_text (table, 55));
+}
+
 /* A process is looked at when one of its threads is sampled; that thread may be a process of its
  * own by then. */
 static void
@@ -609,6 +634,7 @@ main (int argc, char **argv)
   ADD ("files are shared by identity", test_files_are_shared_by_identity);
   ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
   ADD ("discovers ourselves", test_discovers_ourselves);
+  ADD ("moved text", test_moved_text);
   ADD ("leaves kernel threads", test_leaves_kernel_threads);
   ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("names", test_names);
