@@ -12,13 +12,23 @@
 #define MAX_TABLE_BYTES (64u << 20)
 /* The longest entry of a procedure linkage table, up to the end of its jump */
 #define MAX_LINKAGE 17
+/* Data is read in pieces of this size, when something asks for it. */
+#define DATA_PIECE 4096
 
 typedef struct
 {
   LuCodeFile *file;
   const LuElfInput *input;
-  gsize bytes_left; /* that may still be read into segments */
+  gsize bytes_left; /* of code that may still be read */
+  gsize data_left;  /* of data that may still be loaded */
 } Reading;
+
+/* A segment of data: its place in the file. */
+typedef struct
+{
+  guint64 start; /* ELF address */
+  guint64 file_offset;
+} DataPlace;
 
 /* Functions of the C and C++ libraries that never return. */
 static const char *const noreturn_names[] = {
@@ -99,7 +109,7 @@ compare_ranges (gconstpointer a, gconstpointer b)
   return one < other ? -1 : one > other;
 }
 
-/* Reads a part of a segment. */
+/* Reads a part of a segment of code. */
 static gboolean
 read_part (Reading *self, const LuElfProgramHeader *header, guint64 start, guint64 size)
 {
@@ -112,10 +122,24 @@ read_part (Reading *self, const LuElfProgramHeader *header, guint64 start, guint
   self->bytes_left -= size;
   range.bytes = bytes = g_malloc (size);
   g_array_append_val (file->segments, range);
-  if ((header->flags & PF_X) != 0)
-    g_array_append_val (file->ranges, range);
+  g_array_append_val (file->ranges, range);
   return lu_elf_input_read (self->input, header->file_offset + (start - header->vaddr), bytes,
                             size);
+}
+
+/* Notes where a segment of data is. */
+static gboolean
+note_data (Reading *self, const LuElfProgramHeader *header)
+{
+  const LuCodeBytes range = { .start = header->vaddr, .size = header->file_size };
+  const DataPlace place = { header->vaddr, header->file_offset };
+
+  if (range.size > self->data_left)
+    return FALSE;
+  self->data_left -= range.size;
+  g_array_append_val (self->file->segments, range);
+  g_array_append_val (self->file->data, place);
+  return TRUE;
 }
 
 /* Reads the pieces of a segment of code that are asked for. */
@@ -149,14 +173,18 @@ read_segments (Reading *self, const GArray *pieces)
         continue;
       if (header->vaddr > G_MAXUINT64 - header->file_size)
         return FALSE;
-      is_done = pieces != NULL && (header->flags & PF_X) != 0
-                    ? read_pieces (self, header, pieces)
-                    : read_part (self, header, header->vaddr, header->file_size);
+      if ((header->flags & PF_X) == 0)
+        is_done = note_data (self, header);
+      else if (pieces != NULL)
+        is_done = read_pieces (self, header, pieces);
+      else
+        is_done = read_part (self, header, header->vaddr, header->file_size);
       if (!is_done)
         return FALSE;
     }
   g_array_sort (file->segments, compare_ranges);
   g_array_sort (file->ranges, compare_ranges);
+  g_array_sort (file->data, lu_code_compare_addresses);
   return file->ranges->len > 0;
 }
 
@@ -170,16 +198,39 @@ range_below (const GArray *ranges, guint64 address)
   return n > 0 ? &g_array_index (ranges, LuCodeBytes, n - 1) : NULL;
 }
 
-/* Returns the bytes at an address, or NULL. */
-static const guint8 *
-bytes_at (const LuCodeFile *self, guint64 address, gsize size)
+/* Returns the part of the file that holds all bytes at an address, or NULL. */
+static const LuCodeBytes *
+segment_of (const LuCodeFile *self, guint64 address, gsize size)
 {
   const LuCodeBytes *range = range_below (self->segments, address);
 
   return range != NULL && address - range->start < range->size
                  && range->size - (address - range->start) >= size
-             ? range->bytes + (address - range->start)
+             ? range
              : NULL;
+}
+
+/* Reads from a segment of data, at most DATA_PIECE bytes; what is behind them, too. */
+static gboolean
+read_data (LuCodeFile *self, const LuCodeBytes *segment, guint64 address, guint8 *bytes, gsize size)
+{
+  guint place = lu_code_file_first (self->data, segment->start);
+  gsize n = MIN (DATA_PIECE, segment->size - (address - segment->start));
+
+  if (address < self->piece_start || address - self->piece_start > self->piece_size
+      || self->piece_size - (address - self->piece_start) < size)
+    {
+      self->piece_size = 0;
+      if (!lu_elf_input_read (&self->input,
+                              g_array_index (self->data, DataPlace, place).file_offset
+                                  + (address - segment->start),
+                              self->piece, n))
+        return FALSE;
+      self->piece_start = address;
+      self->piece_size = n;
+    }
+  memcpy (bytes, self->piece + (address - self->piece_start), size);
+  return TRUE;
 }
 
 /* Reads the procedure linkage tables, unless their segments were read. */
@@ -196,7 +247,7 @@ read_linkage (Reading *self)
       guint8 *bytes;
 
       if (found == NULL || found->size == 0 || found->size > self->bytes_left
-          || found->vaddr > G_MAXUINT64 - found->size || bytes_at (file, found->vaddr, 1) != NULL)
+          || found->vaddr > G_MAXUINT64 - found->size || segment_of (file, found->vaddr, 1) != NULL)
         continue;
       self->bytes_left -= found->size;
       range.start = found->vaddr;
@@ -316,11 +367,15 @@ find_hints (LuCodeFile *self)
 static gboolean
 read_bytes (gpointer data, guint64 address, gpointer bytes, gsize size)
 {
-  const guint8 *found = bytes_at (data, address, size);
+  LuCodeFile *self = data;
+  const LuCodeBytes *segment = size <= DATA_PIECE ? segment_of (self, address, size) : NULL;
 
-  if (found != NULL)
-    memcpy (bytes, found, size);
-  return found != NULL;
+  if (segment == NULL)
+    return FALSE;
+  if (segment->bytes == NULL)
+    return read_data (self, segment, address, bytes, size);
+  memcpy (bytes, segment->bytes + (address - segment->start), size);
+  return TRUE;
 }
 
 static gboolean
@@ -363,7 +418,8 @@ linkage_at (gpointer data, guint64 address)
   gsize at = 0;
   LuOp op;
 
-  if (range == NULL || address - range->start >= range->size || self->arch->is_plt_entry == NULL)
+  if (range == NULL || range->bytes == NULL || address - range->start >= range->size
+      || self->arch->is_plt_entry == NULL)
     return 0;
   memcpy (code, range->bytes + (address - range->start),
           MIN (MAX_LINKAGE, range->size - (address - range->start)));
@@ -390,12 +446,15 @@ LuCodeFile *
 lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
 {
   g_autoptr (LuCodeFile) self = g_new0 (LuCodeFile, 1);
-  LuElfInput input = { .fd = fd };
-  Reading reading = { .file = self, .input = &input, .bytes_left = max_bytes };
+  Reading reading = {
+    .file = self, .input = &self->input, .bytes_left = max_bytes, .data_left = LU_CODE_MAX_LOADED
+  };
   struct stat info;
 
   self->ranges = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
   self->segments = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
+  self->data = g_array_new (FALSE, FALSE, sizeof (DataPlace));
+  self->piece = g_malloc (DATA_PIECE);
   self->functions = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
   self->noreturn = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -403,8 +462,8 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
   g_array_set_clear_func (self->segments, free_segment);
   if (fstat (fd, &info) != 0 || info.st_size <= 0)
     return NULL;
-  input.size = (guint64) info.st_size;
-  if (!lu_elf_headers_read (&self->headers, &input, NULL) || !self->headers.is_64bit)
+  self->input = (LuElfInput){ .fd = fd, .size = (guint64) info.st_size };
+  if (!lu_elf_headers_read (&self->headers, &self->input, NULL) || !self->headers.is_64bit)
     return NULL;
   self->arch = lu_arch_with_tables (self->headers.machine);
   if (self->arch == NULL || self->arch->files.decoded_bits == 0
@@ -433,6 +492,8 @@ lu_code_file_free (LuCodeFile *self)
   lu_code_returns_free (self->returns);
   g_array_unref (self->ranges);
   g_array_unref (self->segments);
+  g_array_unref (self->data);
+  g_free (self->piece);
   g_array_unref (self->functions);
   g_array_unref (self->pointers);
   g_array_unref (self->noreturn);
@@ -449,21 +510,24 @@ is_code (const LuCodeFile *self, guint64 address)
 
 /* The addresses of code that is loaded at a fixed address stand in data as they are. */
 static void
-search_words (const LuCodeFile *self, const LuCodeBytes *segment, GArray *found)
+search_words (LuCodeFile *self, const LuCodeBytes *segment, GArray *found)
 {
-  guint64 word;
+  guint64 words[DATA_PIECE / sizeof (guint64)];
+  gsize at = -segment->start % sizeof *words, size;
 
-  for (gsize at = -segment->start % sizeof word; at + sizeof word <= segment->size;
-       at += sizeof word)
+  for (; at + sizeof *words <= segment->size; at += size)
     {
-      memcpy (&word, segment->bytes + at, sizeof word);
-      if (is_code (self, word))
-        g_array_append_val (found, word);
+      size = MIN (sizeof words, (segment->size - at) & ~(sizeof *words - 1));
+      if (!read_data (self, segment, segment->start + at, (guint8 *) words, size))
+        return;
+      for (gsize i = 0; i < size / sizeof *words; i++)
+        if (is_code (self, words[i]))
+          g_array_append_val (found, words[i]);
     }
 }
 
 GArray *
-lu_code_file_find_pointers (const LuCodeFile *self)
+lu_code_file_find_pointers (LuCodeFile *self)
 {
   GArray *found = g_array_new (FALSE, FALSE, sizeof (guint64));
 
@@ -478,7 +542,7 @@ lu_code_file_find_pointers (const LuCodeFile *self)
     {
       const LuCodeBytes *segment = &g_array_index (self->segments, LuCodeBytes, i);
 
-      if (!is_code (self, segment->start))
+      if (segment->bytes == NULL)
         search_words (self, segment, found);
     }
   g_array_sort (found, lu_code_compare_addresses);

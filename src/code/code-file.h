@@ -19,8 +19,14 @@ typedef struct
 {
   LuElfHeaders headers;
   const LuArch *arch;
-  GArray *ranges;     /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
-  GArray *segments;   /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned */
+  GArray *ranges;   /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
+  GArray *segments; /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned.
+                     * Data has none: it is read when something asks for it. */
+  GArray *data;     /* where segments of data are in the file, ascending */
+  LuElfInput input;
+  guint8 *piece; /* of data that was read last; owned */
+  guint64 piece_start;
+  gsize piece_size;   /* 0: none */
   GArray *functions;  /* of guint64: starts of functions by symbols, ascending */
   GArray *pointers;   /* of LuCodePointer, ascending */
   LuCodeHints *hints; /* owned */
@@ -35,15 +41,19 @@ typedef struct
   guint64 address, value;
 } LuCodePointer;
 
-/* Reads the file open as `fd` (borrowed). pieces: the parts of its code that matter (of
- * LuCodeRange), NULL for all of it. NULL: its code cannot be decoded, it has none
- * there, or more than `max_bytes` would have to be read. */
+/* A file that loads more than this has no rows from instructions: every byte of data takes a
+ * quarter of one in LuCodeHints, and may be looked at. */
+#define LU_CODE_MAX_LOADED (128u << 20)
+
+/* Reads the file open as `fd` (borrowed; it stays open until the end). pieces: the parts of its
+ * code that matter (of LuCodeRange), NULL for all of it. NULL: its code cannot be decoded, it has
+ * none there, more than `max_bytes` of it would have to be read, or there is too much data. */
 LuCodeFile *lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces);
 void lu_code_file_free (LuCodeFile *self);
 
 /* Returns the words of data that are addresses in the ranges of code (of guint64, ascending),
  * owned. */
-GArray *lu_code_file_find_pointers (const LuCodeFile *self);
+GArray *lu_code_file_find_pointers (LuCodeFile *self);
 /* Returns the index of the first element that is not below an address. Elements begin with a
  * guint64 (an address, LuCodeBytes, LuCodeRange, LuCodeLead), by which they are in ascending order.
  */

@@ -32,8 +32,16 @@
 /* Most files have less code without CFI: what linkers and compilers add (192 bytes). A program
  * whose entry has no CFI (musl's has none) gets rows however little it is. */
 #define MIN_GAPS 256
+/* If there is more code without CFI than may be read, so much is read around each address that is
+ * asked for: functions are shorter. */
+#define WINDOW (1u << 20)
+/* A Go program has a few such functions, side by side. */
+#define MAX_FOREIGN 4096
 /* Files with more gaps than this are not compiled code. */
 #define MAX_GAPS 65536
+/* Files with more data than this, and with much code, run programs of their own (node, Chromium).
+ * The data of Go programs is mostly tables of functions, which nobody reads here. */
+#define MAX_DATA (16u << 20)
 /* Longer functions are not searched for jumps to others. */
 #define MAX_FUNCTION (256u << 10)
 
@@ -78,26 +86,58 @@ is_go (int fd)
   return is_go;
 }
 
-/* Reads where the file's functions of Go are. FALSE: it is a Go program, but that is not known. The
- * range is empty if it is none. */
+/* The functions of a Go program. */
+typedef struct
+{
+  LuCodeRange all; /* empty: it is no program of Go */
+  GArray *foreign; /* of LuCodeRange, ascending, inside of it: functions of C, of whose stacks the
+                    * table says nothing, because Go's own linker has put them there */
+} GoCode;
+
+/* Adds a function of C; those that follow each other are one range. */
+static void
+add_foreign (GoCode *self, const LuGoTableFunction *function)
+{
+  LuCodeRange range = { .start = function->start, .end = function->end };
+  LuCodeRange *last = self->foreign->len > 0
+                          ? &g_array_index (self->foreign, LuCodeRange, self->foreign->len - 1)
+                          : NULL;
+
+  if (last != NULL && last->end == range.start)
+    last->end = range.end;
+  else if (self->foreign->len < MAX_FOREIGN && range.end > range.start)
+    g_array_append_val (self->foreign, range);
+}
+
 static gboolean
-read_go_code (int fd, LuCodeRange *code)
+read_functions (GoCode *self, const LuGoTable *table)
+{
+  guint n = lu_go_table_n_functions (table);
+  LuGoTableFunction function, last;
+
+  if (n == 0 || !lu_go_table_function (table, 0, &function)
+      || !lu_go_table_function (table, n - 1, &last))
+    return FALSE;
+  self->all = (LuCodeRange){ .start = function.start, .end = last.end };
+  for (guint i = 0; i < n; i++)
+    if (lu_go_table_function (table, i, &function) && function.depths == 0)
+      add_foreign (self, &function);
+  return TRUE;
+}
+
+/* Reads where the file's functions of Go are. FALSE: it is a Go program, but that is not known. */
+static gboolean
+read_go_code (int fd, GoCode *self)
 {
   LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
   LuElfHeaders headers = { 0 };
-  LuGoTableFunction first, last;
   gboolean is_known = TRUE;
 
-  *code = (LuCodeRange){ 0 };
   if (lu_elf_headers_read (&headers, &input, NULL) && has_go (&headers))
     {
       g_autoptr (LuGoTable) table = lu_go_table_read (&headers, &input);
-      guint n = table != NULL ? lu_go_table_n_functions (table) : 0;
 
-      is_known = n > 0 && lu_go_table_function (table, 0, &first)
-                 && lu_go_table_function (table, n - 1, &last);
-      if (is_known)
-        *code = (LuCodeRange){ .start = first.start, .end = last.end };
+      is_known = table != NULL && read_functions (self, table);
     }
   lu_elf_headers_clear (&headers);
   return is_known;
@@ -115,7 +155,7 @@ typedef struct
   gboolean is_entry_bare;
   const LuSegment *segments;
   guint n_segments;
-  LuCodeRange go; /* code of Go, which has its own table */
+  const GoCode *go; /* code of Go, which has its own table; NULL: none */
 } Coverage;
 
 /* Adds the code of a range that has no CFI, unless it is only padding. */
@@ -137,21 +177,36 @@ add_gap (Coverage *self, guint64 from, guint64 to)
     }
 }
 
+/* Does so with a part of a range. */
+static void
+add_gap_within (Coverage *self, guint64 from, guint64 to, const LuCodeRange *part)
+{
+  guint64 start = MAX (from, part->start), end = MIN (to, part->end);
+
+  if (start < end && self->gaps->len < MAX_GAPS)
+    add_gap (self, start, end);
+}
+
 /* Does so with what is not in the code of Go. */
 static void
 note_gap (Coverage *self, guint64 from, guint64 to)
 {
-  guint64 before = MIN (to, self->go.start), behind = MAX (from, self->go.end);
+  const LuCodeRange *all = self->go != NULL ? &self->go->all : NULL;
+  const GArray *foreign;
+  guint first;
 
-  if (self->go.end <= self->go.start)
+  if (all == NULL || all->end <= all->start)
     {
       add_gap (self, from, to);
       return;
     }
-  if (from < before)
-    add_gap (self, from, before);
-  if (behind < to)
-    add_gap (self, behind, to);
+  foreign = self->go->foreign;
+  add_gap_within (self, from, to, &(LuCodeRange){ .end = all->start });
+  first = lu_code_file_first (foreign, from);
+  for (guint i = first - (first > 0); /* the one before may go on there */
+       i < foreign->len && g_array_index (foreign, LuCodeRange, i).start < to; i++)
+    add_gap_within (self, from, to, &g_array_index (foreign, LuCodeRange, i));
+  add_gap_within (self, from, to, &(LuCodeRange){ .start = all->end, .end = G_MAXUINT64 });
 }
 
 static void
@@ -262,6 +317,15 @@ lu_file_rows_bytes (const LuImage *image)
 }
 
 gboolean
+lu_file_rows_may_be_read (const LuImage *image, int fd)
+{
+  guint64 size = lu_file_rows_bytes (image);
+
+  return size <= LU_CODE_MAX_BYTES
+         || (size <= LU_CODE_MAX_LOADED && (size - code_size (image) <= MAX_DATA || is_go (fd)));
+}
+
+gboolean
 lu_file_rows_may_be_stored (int fd)
 {
   struct stat info;
@@ -278,8 +342,9 @@ typedef struct
   guint n_segments;
   int fd;
   const gint *is_cancelled;
-  guint8 *code; /* MAX_FUNCTION bytes */
-  gsize left;   /* bytes of code that may still be read */
+  guint8 *code;     /* MAX_FUNCTION bytes */
+  gsize left;       /* bytes of code that may still be read */
+  const GoCode *go; /* whose code is not searched: Go calls C through pointers */
 } CodeReading;
 
 /* Finds where one function with CFI leads to others. */
@@ -290,6 +355,7 @@ read_function (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
   gsize size = to - from;
 
   if (fde->start != from || fde->end != to || size > MIN (MAX_FUNCTION, self->left)
+      || (from >= self->go->all.start && from < self->go->all.end)
       || (self->is_cancelled != NULL && g_atomic_int_get (self->is_cancelled)))
     return;
   for (guint i = 0; i < self->n_segments; i++)
@@ -334,37 +400,96 @@ read_found (CodeReading *reading, GArray *gaps, const gint *is_cancelled)
   return lu_code_rows_new (reading->fd, &wanted);
 }
 
-static LuCodeRows *
-read_gaps (LuCompiler *compiler, LuImage *image, int fd, const LuCodeRange *go,
-           const gint *is_cancelled)
+/* Adds the part of a gap that is around an address, but at most `left` bytes, which it takes. */
+static void
+add_window (const GArray *gaps, guint64 address, GArray *windows, guint64 *left)
 {
-  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image), .go = *go };
-  CodeReading reading = { .compiler = compiler,
-                          .found.gaps = gaps,
-                          .fd = fd,
-                          .is_cancelled = is_cancelled,
-                          .left = LU_CODE_MAX_BYTES };
+  guint n = lu_code_file_first (gaps, address + 1); /* no code is at the last address */
+  LuCodeRange window;
 
-  reading.segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
-  reading.n_segments = coverage.n_segments;
-  lu_compiler_foreach_piece (compiler, note_piece, &coverage);
+  if (n == 0)
+    return;
+  window = g_array_index (gaps, LuCodeRange, n - 1);
+  if (address >= window.end)
+    return;
+  window.start = MAX (window.start, address - MIN (address, WINDOW / 2));
+  window.end = MIN (window.end, address + MIN (WINDOW / 2, G_MAXUINT64 - address));
+  if (window.end - window.start > *left)
+    return;
+  *left -= window.end - window.start;
+  g_array_append_val (windows, window);
+}
+
+/* Makes one of ranges that overlap. They are sorted. */
+static void
+join_ranges (GArray *ranges)
+{
+  LuCodeRange *all = (LuCodeRange *) (gpointer) ranges->data;
+  guint n = 0;
+
+  for (guint i = 0; i < ranges->len; i++)
+    if (n > 0 && all[i].start <= all[n - 1].end)
+      all[n - 1].end = MAX (all[n - 1].end, all[i].end);
+    else
+      all[n++] = all[i];
+  g_array_set_size (ranges, n);
+}
+
+/* Leaves of more code than may be read what is around the addresses, and then the first gaps. */
+static GArray *
+limit_gaps (const GArray *gaps, const GArray *addresses, guint64 size)
+{
+  GArray *kept = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  guint64 left = LU_CODE_MAX_BYTES;
+
+  for (guint i = 0; size > left && i < addresses->len; i++)
+    add_window (gaps, g_array_index (addresses, guint64, i), kept, &left);
+  for (guint i = 0; i < gaps->len; i++)
+    {
+      LuCodeRange gap = g_array_index (gaps, LuCodeRange, i);
+
+      gap.end = MIN (gap.end, gap.start + left);
+      left -= gap.end - gap.start;
+      if (gap.end > gap.start)
+        g_array_append_val (kept, gap);
+    }
+  g_array_sort (kept, lu_code_compare_addresses);
+  join_ranges (kept);
+  return kept;
+}
+
+static LuCodeRows *
+read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const gint *is_cancelled)
+{
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), kept = NULL;
+  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image), .go = reading->go };
+
+  reading->segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
+  reading->n_segments = coverage.n_segments;
+  lu_compiler_foreach_piece (reading->compiler, note_piece, &coverage);
   note_gap (&coverage, coverage.done, G_MAXUINT64);
   if ((coverage.gap_size < MIN_GAPS && !coverage.is_entry_bare) || gaps->len >= MAX_GAPS)
     return NULL;
-  return read_found (&reading, gaps, is_cancelled);
+  kept = limit_gaps (gaps, addresses, coverage.gap_size);
+  reading->found.gaps = kept;
+  return read_found (reading, kept, is_cancelled);
 }
 
 LuCodeRows *
-lu_file_rows_read_gaps (LuImage *image, int fd, const gint *is_cancelled)
+lu_file_rows_read_gaps (LuImage *image, int fd, const GArray *addresses, const gint *is_cancelled)
 {
-  LuCodeRange go;
-  LuCompiler *compiler = lu_decoder_load () && read_go_code (fd, &go) ? begin_cfi (image) : NULL;
+  g_autoptr (GArray) foreign = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  GoCode go = { .foreign = foreign };
+  CodeReading reading = {
+    .fd = fd, .is_cancelled = is_cancelled, .left = LU_CODE_MAX_BYTES, .go = &go
+  };
   LuCodeRows *rows = NULL;
 
-  if (compiler == NULL)
+  if (lu_decoder_load () && read_go_code (fd, &go))
+    reading.compiler = begin_cfi (image);
+  if (reading.compiler == NULL)
     return NULL;
-  rows = read_gaps (compiler, image, fd, &go, is_cancelled);
-  end_cfi (compiler, image);
+  rows = read_gaps (&reading, image, addresses, is_cancelled);
+  end_cfi (reading.compiler, image);
   return rows;
 }

@@ -26,9 +26,14 @@ gboolean lu_file_rows_may_fill_gaps (const LuImage *image);
  * files are not stored, because they may change, and change back, while they are read. Any thread.
  */
 gboolean lu_file_rows_may_be_stored (int fd);
-/* Returns how much it loads, all of which is read; more than LU_CODE_MAX_BYTES is too much. Any
- * thread. */
+/* Returns how much it loads. Any thread. */
 guint64 lu_file_rows_bytes (const LuImage *image);
-/* Reads the code that no CFI covers, so that rows can be made for it. NULL: there is none. They are
+/* Returns whether the file, open as `fd`, is small enough for its gaps to be read: it loads at most
+ * LU_CODE_MAX_BYTES, or LU_CODE_MAX_LOADED if that is nearly all code, or the program is one of
+ * Go. Any thread. */
+gboolean lu_file_rows_may_be_read (const LuImage *image, int fd);
+/* Reads the code that no CFI covers, so that rows can be made for it; of more than
+ * LU_CODE_MAX_BYTES that around some addresses first (of guint64). NULL: there is none. They are
  * given up when the integer is not 0 (atomic, NULL for never). Any thread. */
-LuCodeRows *lu_file_rows_read_gaps (LuImage *image, int fd, const gint *is_cancelled);
+LuCodeRows *lu_file_rows_read_gaps (LuImage *image, int fd, const GArray *addresses,
+                                    const gint *is_cancelled);

@@ -13,8 +13,8 @@
 #include <pthread.h>
 
 #define MAX_FILES 8
-/* All files that have begun may load this much, together. */
-#define MAX_LOADED (2 * (guint64) LU_CODE_MAX_BYTES)
+/* All files that have begun may hold this much code, together. */
+#define MAX_HELD (2 * (guint64) LU_CODE_MAX_BYTES)
 
 struct _LuGapFiller
 {
@@ -46,11 +46,18 @@ find_filling (LuGapFiller *self, const LuTableSlot *slot)
   return NULL;
 }
 
+/* Returns how much of a file is in memory, at most. */
+static guint64
+held_bytes (const LuFilling *filling)
+{
+  return MIN (lu_file_rows_bytes (filling->image), LU_CODE_MAX_BYTES);
+}
+
 /* Finds a unit that somebody waits for, or a file that has not begun. Files take turns. */
 static gboolean
 find_awaited (LuGapFiller *self, Job *job)
 {
-  guint64 loaded = 0;
+  guint64 held = 0;
 
   for (GList *link = self->files.head; link != NULL; link = link->next)
     {
@@ -62,13 +69,12 @@ find_awaited (LuGapFiller *self, Job *job)
           g_queue_push_tail_link (&self->files, link);
           return TRUE;
         }
-      loaded += job->filling->has_begun ? lu_file_rows_bytes (job->filling->image) : 0;
+      held += job->filling->has_begun ? held_bytes (job->filling) : 0;
     }
   for (GList *link = self->files.head; link != NULL; link = link->next)
     {
       job->filling = link->data;
-      if (!job->filling->has_begun
-          && (loaded == 0 || loaded + lu_file_rows_bytes (job->filling->image) <= MAX_LOADED))
+      if (!job->filling->has_begun && (held == 0 || held + held_bytes (job->filling) <= MAX_HELD))
         return TRUE;
     }
   return FALSE;

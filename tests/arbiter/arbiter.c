@@ -50,7 +50,7 @@ typedef struct
 {
   LuTable *table;
   GArray *pieces; /* of Piece, ascending */
-  const LuCodeFile *file;
+  LuCodeFile *file;
   GArray *assembly; /* arbiter_read_assembly() */
   GHashTable *pads; /* arbiter_follow_pads() */
   Counts counts;

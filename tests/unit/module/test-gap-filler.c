@@ -14,6 +14,7 @@
 
 #include "../directory.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #define BUDGET     (8u << 20)
 #define PATIENCE_S 60
 #define LARGE      0x600000
+/* Where another segment is, in the file and in memory; behind all of this program */
+#define ADDED_AT 0x4000000
 
 void bare (void);
 void bare_pushed (void);
@@ -105,8 +108,10 @@ test_rows (void)
 {
   Program program = open_program ();
   const gint cancelled = 1;
-  g_autoptr (LuCodeRows) none = lu_file_rows_read_gaps (program.image, program.fd, &cancelled);
-  g_autoptr (LuCodeRows) code = lu_file_rows_read_gaps (program.image, program.fd, NULL);
+  g_autoptr (GArray) nowhere = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (LuCodeRows) none =
+      lu_file_rows_read_gaps (program.image, program.fd, nowhere, &cancelled);
+  g_autoptr (LuCodeRows) code = lu_file_rows_read_gaps (program.image, program.fd, nowhere, NULL);
   const LuExtraRows *rows;
   gint64 index;
   guint32 id;
@@ -161,6 +166,73 @@ test_thread (void)
   g_assert_cmphex (start, ==, elf_address (&program, bare));
   g_assert_true (lu_table_slot_leads_to (slot, elf_address (&program, leads_to_bare), start));
   g_assert_false (lu_table_slot_leads_to (slot, elf_address (&program, leads_nowhere), start));
+  close_program (&program);
+}
+
+/* Adds a segment of zeros to a copy of this program. Returns it, open. */
+static int
+add_segment (const char *path, guint32 flags, guint64 size)
+{
+  g_autofree char *bytes = NULL;
+  gsize length;
+  Elf64_Ehdr *header;
+  int fd;
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &length, NULL));
+  header = (Elf64_Ehdr *) (gpointer) bytes;
+  for (guint i = 0; i < header->e_phnum; i++)
+    {
+      Elf64_Phdr *segment = (Elf64_Phdr *) (gpointer) (bytes + header->e_phoff) + i;
+
+      if (segment->p_type == PT_GNU_STACK)
+        *segment = (Elf64_Phdr){ .p_type = PT_LOAD,
+                                 .p_flags = flags,
+                                 .p_offset = ADDED_AT,
+                                 .p_vaddr = ADDED_AT,
+                                 .p_filesz = size,
+                                 .p_memsz = size };
+    }
+  g_assert_true (g_file_set_contents (path, bytes, (gssize) length, NULL));
+  fd = open (path, O_RDWR | O_CLOEXEC);
+  g_assert_cmpint (ftruncate (fd, (off_t) (ADDED_AT + size)), ==, 0);
+  return fd;
+}
+
+static gboolean
+has_rows_in (int fd, guint64 address, gboolean is_asked)
+{
+  g_autoptr (LuImage) image = lu_image_open (fd, NULL);
+  g_autoptr (GArray) addresses = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (LuCodeRows) code = NULL;
+
+  if (is_asked)
+    g_array_append_val (addresses, address);
+  g_assert_nonnull (image);
+  if (!lu_file_rows_may_be_read (image, fd))
+    return FALSE;
+  code = lu_file_rows_read_gaps (image, fd, addresses, NULL);
+  return code != NULL && lu_code_rows_find_unit (code, address) < lu_code_rows_n_units (code);
+}
+
+/* If there is more code than may be read, that around what is asked for is; a file with as much
+ * data is not read. */
+static void
+test_large_files (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("lu-large-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "large", NULL);
+  lu_autofd code = add_segment (path, PF_R | PF_X, LU_CODE_MAX_BYTES + ADDED_AT);
+  lu_autofd data = -1;
+  Program program = open_program ();
+  guint64 end = LU_CODE_MAX_BYTES + 2 * ADDED_AT;
+
+  g_assert_true (has_rows_in (code, elf_address (&program, bare_pushed), FALSE));
+  g_assert_false (has_rows_in (code, end - 64, FALSE));
+  g_assert_true (has_rows_in (code, end - 64, TRUE));
+  g_assert_cmpint (unlink (path), ==, 0);
+  data = add_segment (path, PF_R, LU_CODE_MAX_BYTES);
+  g_assert_false (has_rows_in (data, elf_address (&program, bare_pushed), TRUE));
+  directory_remove (directory);
   close_program (&program);
 }
 
@@ -498,6 +570,7 @@ main (int argc, char **argv)
 #ifdef __x86_64__
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
+  g_test_add_func ("/gap-filler/large-files", test_large_files);
   g_test_add_func ("/gap-filler/noted", test_noted);
   g_test_add_func ("/gap-filler/came-meanwhile", test_came_meanwhile);
   g_test_add_func ("/gap-filler/first", test_first);
