@@ -74,6 +74,7 @@ lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GA
   guint64 end = range->start + range->size;
   guint first = lu_code_file_first (words, range->start);
   guint n = lu_code_file_first (words, end) - first;
+  const guint64 *found = n > 0 ? &g_array_index (words, guint64, first) : NULL;
 
   lu_flow_set_home (flow, range);
   lu_flow_set_cancelled (flow, wanted->is_cancelled);
@@ -83,8 +84,7 @@ lu_code_rows_analyse (const LuCodeFile *file, const LuCodeBytes *range, const GA
     lu_flow_add_start (flow, g_array_index (file->functions, guint64, i), LU_START_CERTAIN, FALSE);
   if (lu_flow_run (flow) && add_leads (flow, wanted->leads, range, LU_START_CERTAIN)
       && add_leads (flow, wanted->leads, range, LU_START_POINTER) && lu_flow_run_pointers (flow)
-      && lu_flow_run_hints (flow) && lu_flow_run_tables (flow)
-      && lu_flow_run_words (flow, (const guint64 *) words->data + first, n)
+      && lu_flow_run_hints (flow) && lu_flow_run_tables (flow) && lu_flow_run_words (flow, found, n)
       && lu_flow_run_gaps (flow))
     return g_steal_pointer (&flow);
   return NULL;
