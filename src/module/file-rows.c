@@ -29,6 +29,11 @@
 #define MAX_CODE (4u << 20)
 /* Up to this size, bytes between two functions are not code. */
 #define MAX_PADDING 15
+/* If the next function is not aligned, they are: the CFI of glibc's clone3() ends before the system
+ * call, and goes on behind it for the new thread. The code around it must not be longer than this,
+ * and so many such places are looked at. */
+#define MAX_JOINT  4096
+#define MAX_JOINTS 256
 /* Most files have less code without CFI: what linkers and compilers add (192 bytes). A program
  * whose entry has no CFI (musl's has none) gets rows however little it is. */
 #define MIN_GAPS 256
@@ -147,10 +152,12 @@ read_go_code (int fd, GoCode *self)
 
 typedef struct
 {
-  GArray *gaps;     /* of LuCodeRange: code without CFI; NULL: not needed */
-  guint64 covered;  /* bytes */
+  GArray *gaps;    /* of LuCodeRange: code without CFI; NULL: not needed */
+  GArray *joints;  /* of LuCodeRange: functions with a few bytes of code without CFI between them */
+  guint64 covered; /* bytes */
   guint64 gap_size; /* bytes of all gaps */
   guint64 done;     /* all code below is done */
+  guint64 last;     /* where the last function begins; 0: not known */
   guint64 entry;    /* where the program starts */
   gboolean is_entry_bare;
   const LuSegment *segments;
@@ -209,12 +216,27 @@ note_gap (Coverage *self, guint64 from, guint64 to)
   add_gap_within (self, from, to, &(LuCodeRange){ .start = all->end, .end = G_MAXUINT64 });
 }
 
+/* Adds the last function and the one at `from`, if the bytes between them are no padding. */
+static void
+note_joint (Coverage *self, guint64 from, guint64 to)
+{
+  const LuCodeRange joint = { .start = self->last, .end = to };
+
+  if (self->joints->len < MAX_JOINTS && self->last != 0 && from > self->done
+      && from - self->done <= MAX_PADDING && from % LU_FLOW_ALIGNMENT != 0
+      && to - self->last <= MAX_JOINT)
+    g_array_append_val (self->joints, joint);
+}
+
 static void
 note_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 {
   Coverage *self = user_data;
 
   self->covered += to - from;
+  if (self->joints != NULL)
+    note_joint (self, from, to);
+  self->last = fde->start == from ? from : 0;
   if (self->gaps != NULL && self->gaps->len < MAX_GAPS)
     note_gap (self, self->done, from);
   self->done = to;
@@ -342,9 +364,10 @@ typedef struct
   guint n_segments;
   int fd;
   const gint *is_cancelled;
-  guint8 *code;     /* MAX_FUNCTION bytes */
-  gsize left;       /* bytes of code that may still be read */
-  const GoCode *go; /* whose code is not searched: Go calls C through pointers */
+  guint8 *code;         /* MAX_FUNCTION bytes */
+  gsize left;           /* bytes of code that may still be read */
+  const GArray *joints; /* of LuCodeRange: functions that are looked at although they have CFI */
+  const GoCode *go;     /* whose code is not searched: Go calls C through pointers */
 } CodeReading;
 
 /* Finds where one function with CFI leads to others. */
@@ -395,7 +418,14 @@ read_found (CodeReading *reading, GArray *gaps, const gint *is_cancelled)
   found->rows = jumps;
   found->leads = leads;
   reading->code = code;
-  lu_compiler_foreach_piece (reading->compiler, read_function, reading);
+  for (guint i = 0; i < reading->joints->len; i++)
+    {
+      LuCodeLead lead = { g_array_index (reading->joints, LuCodeRange, i).start, LU_START_CERTAIN };
+
+      g_array_append_val (leads, lead);
+    }
+  if (reading->left > 0)
+    lu_compiler_foreach_piece (reading->compiler, read_function, reading);
   g_array_sort (leads, compare_leads);
   return lu_code_rows_new (reading->fd, &wanted);
 }
@@ -435,12 +465,12 @@ join_ranges (GArray *ranges)
   g_array_set_size (ranges, n);
 }
 
-/* Leaves of more code than may be read what is around the addresses, and then the first gaps. */
-static GArray *
-limit_gaps (const GArray *gaps, const GArray *addresses, guint64 size)
+/* Adds the gaps: if there are more than may be read, what is around the addresses, and then the
+ * first ones. */
+static void
+add_gaps (const GArray *gaps, const GArray *addresses, guint64 size, GArray *kept)
 {
-  GArray *kept = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  guint64 left = LU_CODE_MAX_BYTES;
+  guint64 left = LU_CODE_MAX_BYTES - MAX_JOINTS * MAX_JOINT; /* they are read, too */
 
   for (guint i = 0; size > left && i < addresses->len; i++)
     add_window (gaps, g_array_index (addresses, guint64, i), kept, &left);
@@ -453,24 +483,33 @@ limit_gaps (const GArray *gaps, const GArray *addresses, guint64 size)
       if (gap.end > gap.start)
         g_array_append_val (kept, gap);
     }
-  g_array_sort (kept, lu_code_compare_addresses);
-  join_ranges (kept);
-  return kept;
 }
 
 static LuCodeRows *
 read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const gint *is_cancelled)
 {
-  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), kept = NULL;
-  Coverage coverage = { .gaps = gaps, .entry = lu_image_entry (image), .go = reading->go };
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autoptr (GArray) joints = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), kept = NULL;
+  Coverage coverage = {
+    .gaps = gaps, .joints = joints, .entry = lu_image_entry (image), .go = reading->go
+  };
+  gboolean is_worth;
 
   reading->segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
   reading->n_segments = coverage.n_segments;
   lu_compiler_foreach_piece (reading->compiler, note_piece, &coverage);
   note_gap (&coverage, coverage.done, G_MAXUINT64);
-  if ((coverage.gap_size < MIN_GAPS && !coverage.is_entry_bare) || gaps->len >= MAX_GAPS)
+  is_worth = coverage.gap_size >= MIN_GAPS || coverage.is_entry_bare;
+  if ((!is_worth && joints->len == 0) || gaps->len >= MAX_GAPS)
     return NULL;
-  kept = limit_gaps (gaps, addresses, coverage.gap_size);
+  kept = g_array_copy (joints);
+  if (is_worth)
+    add_gaps (gaps, addresses, coverage.gap_size, kept);
+  else
+    reading->left = 0; /* nothing else leads there */
+  g_array_sort (kept, lu_code_compare_addresses);
+  join_ranges (kept);
+  reading->joints = joints;
   reading->found.gaps = kept;
   return read_found (reading, kept, is_cancelled);
 }

@@ -31,11 +31,26 @@ void bare (void);
 void bare_pushed (void);
 void leads_to_bare (void);
 void leads_nowhere (void);
+void joint_bare (void);
 void large (void);
 extern const char __executable_start;
 
 #ifdef __x86_64__
 __asm__(".text\n"
+        ".balign 64\n"
+        "joint:\n"
+        "  .cfi_startproc\n"
+        "  mov $1, %eax\n"
+        "  .cfi_endproc\n"
+        "joint_bare:\n"
+        "  test %eax, %eax\n"
+        "  je joint_end\n"
+        "  ret\n"
+        "joint_end:\n"
+        "  .cfi_startproc\n"
+        "  xor %eax, %eax\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
         ".balign 64\n"
         ".type bare, @function\n"
         "bare:\n"
@@ -130,6 +145,12 @@ test_rows (void)
   g_assert_true ((rows->rules.rules[id].flags & LU_RULE_DERIVED) != 0);
   index = lu_extra_rows_find (rows, elf_address (&program, leads_nowhere));
   g_assert_true (index < 0 || g_array_index (rows->rows, LuExtraRow, index).rule == LU_RULE_NONE);
+  /* A function whose CFI ends before it does, as that of clone3() */
+  index = lu_extra_rows_find (rows, elf_address (&program, joint_bare));
+  g_assert_cmpint (index, >=, 0);
+  id = g_array_index (rows->rows, LuExtraRow, index).rule;
+  g_assert_cmpuint (id, !=, LU_RULE_NONE);
+  g_assert_cmpint (rows->rules.rules[id].cfa_off, ==, 8);
   index = lu_extra_rows_find (rows, elf_address (&program, large) + LARGE);
   g_assert_cmpint (index, >=, 0);
   g_assert_cmpuint (g_array_index (rows->rows, LuExtraRow, index).rule, !=, LU_RULE_NONE);
