@@ -38,6 +38,7 @@
 struct entry
 {
   uint32_t words[LU_BPF_ENTRY_WORDS];
+  uint8_t slack[LU_BPF_ENTRY_SLACK];
 };
 
 #ifdef __bpf__

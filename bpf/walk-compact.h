@@ -9,6 +9,7 @@
 #pragma once
 
 #include "host.h"
+#include "walk-look.h"
 #include "walk-window.h"
 
 /* Steps in one call. The verifier follows each separately. */
@@ -80,13 +81,14 @@ move_to_caller (struct compact_frame *frame, lu_compact_rule rule, uint64_t cfa,
   frame->sp = cfa;
 }
 
-/* Makes one step. RULE: the rule is not remembered, or is not for compact steps here. */
+/* Makes one step. RULE: the compact rule does not do here. */
 static inline __attribute__ ((always_inline)) int64_t
 step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
                 const struct compact_range *range)
 {
   uint64_t lookup = frame->pc - (frame->mark >> 63), key = lookup + range->to_key;
   uint64_t place = remembered_at (key), index = frame->at, cfa;
+  struct remembered *remembered;
   const uint64_t *pair;
   lu_compact_rule rule;
 
@@ -95,9 +97,15 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
   if (ARCH_HAS_LINK && (frame->known & LU_LOST_SP) != 0)
     return NEXT_RULE;
   HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
-  if (walk->remembered.rules[place].key != key)
-    return NEXT_RULE;
-  rule = walk->remembered.rules[place].rule;
+  remembered = &walk->remembered.rules[place];
+  if (remembered->key != key)
+    {
+      int64_t result = walk_rule (ref, lookup);
+
+      if (result != NEXT_ON)
+        return result;
+    }
+  rule = remembered->rule;
   if (frame->at >= range->limit)
     return NEXT_DEPTH;
   HOST_BOUND (index, N_PCS - 1);
@@ -116,7 +124,7 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
   if (pair == NULL || pair[1] == 0)
     return NEXT_RULE;
   if ((host_config.flags & LU_BPF_NO_CACHE) != 0)
-    walk->remembered.rules[place].key = 0;
+    remembered->key = 0;
   move_to_caller (frame, rule, cfa, pair);
   return NEXT_ON;
 }

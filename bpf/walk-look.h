@@ -14,9 +14,10 @@
  * once. HALVED() of the range is left. */
 #define HALVINGS  4
 #define HALVED(n) (((n) + (1 << HALVINGS) - 1) >> HALVINGS)
-/* Number of calls: enough for 4,096 mappings or 4,097 rows. */
+/* Number of calls: enough for 4,096 mappings. */
 #define MAPPING_CALLS 3
-#define ROW_CALLS     4
+/* Enough for the rows of a quarter of a page. */
+#define ROW_SEARCHES 2
 
 /* Returns which of `n` mappings in the entry, from word `at` on, may hold the address: the last one
  * that does not start above it, or the first one of HALVED (n) mappings that contain it. Mappings
@@ -40,22 +41,11 @@ halve_mappings (const struct entry *entry, uint64_t at, uint64_t n, uint64_t add
   return at;
 }
 
-/* Searches rows in the same way, by the lower 16 bits of `key`. */
+/* Returns `bytes` if the row begins below the address, otherwise 0. */
 static inline uint64_t
-halve_rows (const struct entry *entry, uint64_t at, uint64_t n, uint64_t key)
+passed (const uint8_t *row, uint64_t below, uint64_t bytes)
 {
-  if (entry == NULL)
-    return at;
-  key &= 0xffff;
-  for (uint64_t i = 0; i < HALVINGS; i++)
-    {
-      uint64_t half = n >> 1, middle = at + half;
-
-      HOST_BOUND (middle, LU_BPF_ENTRY_WORDS - 1);
-      at += half & ~is_negative (key - (entry->words[middle] & 0xffff));
-      n -= half;
-    }
-  return at;
+  return is_negative (*(const uint16_t *) row - below) & bytes;
 }
 
 /* Returns the mapping that may hold the address. */
@@ -71,17 +61,37 @@ look_up_mapping (const struct entry *entry, uint64_t at, uint64_t n, uint64_t ad
   return (const struct lu_bpf_mapping *) &entry->words[at];
 }
 
-/* Returns the rule id of an ELF address in the run of rows of its page. */
+/* Returns the rule id of an ELF address in rows of its page. A walk waits for each step of the
+ * search. So the first two look at three rows at once, which leave a quarter; two halvings leave
+ * one of up to 34 rows. */
 static inline uint32_t
-look_up_row (const struct entry *entry, uint64_t at, uint64_t n, uint64_t address)
+look_up_row (const struct entry *entry, uint64_t first, uint64_t n, uint64_t address)
 {
-  for (uint64_t i = 0; i < ROW_CALLS && n > 1; i++)
+  const uint64_t row = sizeof (uint32_t), below = (address & 0xffff) + 1;
+  const uint8_t *at;
+
+  HOST_BOUND (first, LU_BPF_ENTRY_WORDS - 1);
+  HOST_BOUND (n, LU_BPF_MAX_SEARCHED - 1);
+  at = (const uint8_t *) &entry->words[first];
+  for (uint64_t i = 0; i < ROW_SEARCHES && (i == 0 || n > 1); i++)
     {
-      at = halve_rows (entry, at, n, address);
-      n = HALVED (n);
+      for (uint64_t quarters = 0; quarters < 2; quarters++)
+        {
+          uint64_t step = (n >> 2) * row;
+
+          at += passed (at + step, below, step) + passed (at + 2 * step, below, step)
+                + passed (at + 3 * step, below, step);
+          n = (n >> 2) + (n & 3);
+        }
+      for (uint64_t halves = 0; halves < 2; halves++)
+        {
+          uint64_t step = (n >> 1) * row;
+
+          at += passed (at + step, below, step);
+          n = (n + 1) >> 1;
+        }
     }
-  HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
-  return entry->words[at] >> 16;
+  return *(const uint32_t *) at >> 16;
 }
 
 /* Returns the module of a slot, and its table. The other fields, which are stored before the table,
@@ -105,10 +115,10 @@ static inline __attribute__ ((always_inline)) int64_t
 look_up_rule_here (uint32_t slot, uint64_t address)
 {
   const struct lu_bpf_module *module;
-  const struct lu_bpf_page *found;
   const struct entry *entry;
-  uint64_t table, page;
-  uint32_t index, first, n;
+  struct lu_bpf_page found;
+  uint64_t table, page, first, n;
+  uint32_t index, run;
 
   module = look_up_module (slot, &table);
   page = (address - module->base) >> LU_PAGE_SHIFT;
@@ -121,13 +131,13 @@ look_up_rule_here (uint32_t slot, uint64_t address)
     return -1;
   index = LU_BPF_AT_OF (table) + 2 * (uint32_t) page;
   HOST_BOUND (index, LU_BPF_ENTRY_WORDS - 2);
-  found = (const struct lu_bpf_page *) &entry->words[index];
-  first = found->rows;
-  n = found->n_rows;
-  entry = host_entry (LU_BPF_ENTRY_OF (first));
-  if (entry == NULL || n == 0)
+  found = *(const struct lu_bpf_page *) &entry->words[index];
+  run = lu_bpf_page_run (found);
+  entry = host_entry (LU_BPF_ENTRY_OF (run));
+  if (entry == NULL || run == 0)
     return -1;
-  return look_up_row (entry, LU_BPF_AT_OF (first), n, address);
+  first = lu_bpf_page_rows (found, address, &n);
+  return look_up_row (entry, LU_BPF_AT_OF (run) + first, n, address);
 }
 
 /* Returns the rule id of an ELF address of the slot's file; -1 if the table or memory for it is
@@ -308,20 +318,19 @@ walk_mapping (walk_ref ref)
   return walk->place.kind == LU_BPF_MAPPING_TABLE ? NEXT_ON : NEXT_FP_STEP;
 }
 
-/* Finds the rule of the next frame, whose mapping has a table: remembers it, or leaves it to the
- * subprogram for rare rules. */
+/* Finds the rule of an address in walk->place, whose file has a table: remembers it, or, if it is
+ * not compact or is remembered and does not do, leaves it to the subprogram for rare rules. */
 HOST_SUBPROGRAM int64_t
-walk_rule (walk_ref ref)
+walk_rule (walk_ref ref, uint64_t lookup)
 {
   struct walk *walk = host_walk (ref);
   struct remembered *remembered;
-  uint64_t lookup, compact, key, place;
+  uint64_t compact, key, place;
   uint32_t slot;
   int64_t id;
 
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
-  lookup = walk_lookup (walk);
   slot = walk->place.module;
   walk->failed_ea = lookup - walk->place.bias;
   walk->n_missed++;

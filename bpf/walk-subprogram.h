@@ -62,14 +62,14 @@ is_over_budget (const struct walk *walk)
 
 /* Runs one subprogram, and those that it requests. */
 static inline int64_t
-make_turn (walk_ref ref)
+make_turn (const struct walk *walk, walk_ref ref)
 {
   int64_t result = walk_compact (ref);
 
   if (result == NEXT_MAPPING)
     result = walk_mapping (ref);
   else if (result == NEXT_RULE)
-    result = walk_rule (ref);
+    result = walk_rule (ref, walk_lookup (walk));
   if (result == NEXT_RARE)
     result = walk_rare (ref);
   if (result == NEXT_FP_STEP)
@@ -129,7 +129,7 @@ walk_turns (walk_ref ref)
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
   for (int64_t i = 0; i < FEW_TURNS && result == NEXT_ON; i++)
-    result = make_turn (ref);
+    result = make_turn (walk, ref);
   return result == NEXT_ON && is_over_budget (walk) ? GIVE_UP (BUDGET) : result;
 }
 

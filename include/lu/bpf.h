@@ -26,9 +26,11 @@
  * high bits, the number of the word in the low bits. Data that is read together (a page index, a
  * run of rows, a process's mappings) lies in one inner map. BPF_F_RDONLY_PROG is not used, because
  * the kernel does not let such a map be mapped for writing. */
-#define LU_BPF_ENTRY_BYTES     (1u << 20)
-#define LU_BPF_ENTRY_WORDS     (LU_BPF_ENTRY_BYTES / 4)
-#define LU_BPF_ENTRY_SHIFT     18
+#define LU_BPF_ENTRY_BYTES (1u << 20)
+#define LU_BPF_ENTRY_WORDS (LU_BPF_ENTRY_BYTES / 4)
+#define LU_BPF_ENTRY_SHIFT 18
+/* Bytes behind an entry, not used: a search of rows does not leave them, whatever it reads. */
+#define LU_BPF_ENTRY_SLACK     (3u << 12)
 #define LU_BPF_MAX_ENTRIES     1024
 #define LU_BPF_WORD(entry, at) ((uint32_t) (entry) << LU_BPF_ENTRY_SHIFT | (uint32_t) (at))
 #define LU_BPF_ENTRY_OF(word)  ((uint32_t) (word) >> LU_BPF_ENTRY_SHIFT)
@@ -39,15 +41,85 @@
  * ascending order; a look-up stays in it. Places in Go programs that the rows do not know: see
  * LU_BPF_RULE_TOP. */
 #define LU_BPF_MAX_ROWS (LU_PAGE_BYTES + 1)
+/* The length of the longest run (lu_bpf_run_length()). */
+#define LU_BPF_MAX_RUN (LU_PAGE_BYTES + 32)
 /* An index lies in one inner map: files with up to 512 MiB of code. */
 #define LU_BPF_MAX_PAGES (LU_BPF_ENTRY_WORDS / 2)
 
-/* At an even word address. */
+/* At an even word address. Beside the run it says where each quarter of the page ends in the run,
+ * so that a look-up searches a quarter of the rows. */
 struct lu_bpf_page
 {
-  uint32_t rows; /* word address of the run */
-  uint32_t n_rows;
+  uint32_t rows;     /* bits 0-27: word address of the run; 28-31: a shift; 0: no page */
+  uint32_t quarters; /* a byte for each: number of the last row that begins in it or before it,
+                        shifted to the right */
 };
+
+#define LU_BPF_WORD_BITS     28
+#define LU_BPF_QUARTER_SHIFT (LU_PAGE_SHIFT - 2)
+/* Rows of a run without a shift. A run with one ends with copies of its last row, until its length
+ * is a multiple of what is shifted. */
+#define LU_BPF_QUARTER_ROWS 256u
+
+_Static_assert(LU_BPF_MAX_ENTRIES <= 1 << (LU_BPF_WORD_BITS - LU_BPF_ENTRY_SHIFT),
+               "bits for a shift");
+
+static inline uint32_t
+lu_bpf_page_shift (uint32_t n_rows)
+{
+  uint32_t shift = 0;
+
+  while (n_rows > LU_BPF_QUARTER_ROWS << shift)
+    shift++;
+  return shift;
+}
+
+/* Returns the length of a run of so many rows, with the copies of the last one: less than 1 % more.
+ */
+static inline uint32_t
+lu_bpf_run_length (uint32_t n_rows)
+{
+  uint32_t mask = (1u << lu_bpf_page_shift (n_rows)) - 1;
+
+  return (n_rows + mask) & ~mask;
+}
+
+/* More than the rows of any quarter. A power of two. */
+#define LU_BPF_MAX_SEARCHED 2048
+
+/* Returns the page of a run at a word address. */
+static inline struct lu_bpf_page
+lu_bpf_page_make (uint32_t address, const uint32_t *rows, uint32_t n_rows)
+{
+  uint32_t shift = lu_bpf_page_shift (n_rows), row = 0;
+  struct lu_bpf_page page = { .rows = address | shift << LU_BPF_WORD_BITS };
+
+  for (uint32_t quarter = 0; quarter < 4; quarter++)
+    {
+      while (row + 1 < n_rows
+             && (rows[row + 1] & (LU_PAGE_BYTES - 1)) >> LU_BPF_QUARTER_SHIFT <= quarter)
+        row++;
+      page.quarters |= row >> shift << 8 * quarter;
+    }
+  return page;
+}
+
+static inline uint32_t
+lu_bpf_page_run (struct lu_bpf_page page)
+{
+  return page.rows & ((1u << LU_BPF_WORD_BITS) - 1);
+}
+
+/* Returns which rows of the run may hold an address of the page: the first one, and how many. */
+static inline uint64_t
+lu_bpf_page_rows (struct lu_bpf_page page, uint64_t address, uint64_t *n)
+{
+  uint64_t bits = address >> (LU_BPF_QUARTER_SHIFT - 3) & 24, shift = page.rows >> LU_BPF_WORD_BITS;
+  uint64_t first = (uint64_t) page.quarters << 8 >> bits & 0xff;
+
+  *n = (((uint64_t) page.quarters >> bits & 0xff) - first + 1) << shift;
+  return first << shift;
+}
 
 /* "dictionary" in struct lu_bpf_shared: all modules share its rules, and published rows hold their
  * ids. Rule 0 means no information and rule 1 complex, as in every table. */

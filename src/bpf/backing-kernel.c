@@ -38,8 +38,8 @@ static int
 new_entry (guint32 **words)
 {
   LIBBPF_OPTS (bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-  int fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32), LU_BPF_ENTRY_BYTES,
-                           1, &options);
+  int fd = bpf_map_create (BPF_MAP_TYPE_ARRAY, "memory_entry", sizeof (guint32),
+                           LU_BPF_ENTRY_BYTES + LU_BPF_ENTRY_SLACK, 1, &options);
   gpointer memory = fd >= 0
                         ? mmap (NULL, LU_BPF_ENTRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
                         : MAP_FAILED;

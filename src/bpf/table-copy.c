@@ -35,7 +35,7 @@ typedef struct
   guint32 singles[N_SINGLES]; /* by rule: word address of a run of one row; 0: none */
   guint32 single_rules[N_SINGLES];
   guint n_run; /* of the current page */
-  guint32 run[LU_BPF_MAX_ROWS];
+  guint32 run[LU_BPF_MAX_RUN];
 } Writer;
 
 /* The range of a copy */
@@ -88,7 +88,8 @@ words_of_rows (const Extent *extent, const LuTable *table)
   gsize n = table->n_rows + n_pages_of (extent) + 1;
 
   /* A function adds a row at its start and one at its end. */
-  return extent->functions != NULL ? n + 2 * extent->functions->len : n;
+  n += extent->functions != NULL ? 2 * extent->functions->len : 0;
+  return n + n / 128; /* lu_bpf_run_length() */
 }
 
 gsize
@@ -226,6 +227,18 @@ write_single (Writer *self)
   return self->singles[at];
 }
 
+static struct lu_bpf_page
+write_page (Writer *self)
+{
+  guint n = lu_bpf_run_length (self->n_run);
+  guint32 address;
+
+  for (guint i = self->n_run; i < n; i++)
+    self->run[i] = self->run[i - 1];
+  address = n == 1 ? write_single (self) : write_run (self, self->run, n);
+  return lu_bpf_page_make (address, self->run, self->n_run);
+}
+
 /* Copies */
 
 /* FALSE: there is no room. */
@@ -249,10 +262,7 @@ write_pages (LuBpfCopy *self, const Extent *extent, const LuTable *table, LuBpfA
       for (guint i = functions != NULL ? functions->len : 0; i-- > 0;)
         lay_over (writer, address, &g_array_index (functions, LuGoFunction, i),
                   self->ids[table->n_rules + i]);
-      writer->index[page].n_rows = writer->n_run;
-      writer->index[page].rows = writer->n_run == 1
-                                     ? write_single (writer)
-                                     : write_run (writer, writer->run, writer->n_run);
+      writer->index[page] = write_page (writer);
     }
   end_piece (writer);
   return !writer->is_full;

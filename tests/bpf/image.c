@@ -92,11 +92,11 @@ static gboolean
 add_page (BpfImage *self, const LuTable *table, guint64 base, guint first, guint n,
           struct lu_bpf_page *page)
 {
-  guint32 *words = take_words (self, n + 1, 1, &page->rows);
+  guint length = lu_bpf_run_length (n + 1);
+  guint32 address, *words = take_words (self, length, 1, &address);
 
   if (words == NULL)
     return FALSE;
-  page->n_rows = n + 1;
   words[0] = LU_ROW (base, global_rule (self, lu_table_find (table, base)));
   for (guint i = 0; i < n; i++)
     {
@@ -104,6 +104,9 @@ add_page (BpfImage *self, const LuTable *table, guint64 base, guint first, guint
 
       words[1 + i] = LU_ROW (row, global_rule (self, &table->rules[row >> 16]));
     }
+  for (guint i = n + 1; i < length; i++)
+    words[i] = words[n];
+  *page = lu_bpf_page_make (address, words, n + 1);
   return TRUE;
 }
 

@@ -219,7 +219,9 @@ find_row (const guint32 *rows, guint n, guint32 key)
 
   for (guint i = 1; i < n && (rows[i] & 0xffff) <= key; i++)
     {
-      g_assert_cmpuint (rows[i] & 0xffff, >, rows[i - 1] & 0xffff);
+      /* The last row may be repeated. */
+      if (rows[i] != rows[i - 1])
+        g_assert_cmpuint (rows[i] & 0xffff, >, rows[i - 1] & 0xffff);
       rule = rows[i] >> 16;
     }
   return rule;
@@ -234,6 +236,9 @@ memory_backing_find_rule (LuBpfBacking *base, guint32 slot, guint64 address)
   guint64 page = (address - start) >> LU_PAGE_SHIFT;
   const struct lu_bpf_page *index;
   const guint32 *rows;
+  guint32 run;
+  guint64 first, n;
+  gint rule;
 
   if (table == 0)
     return -1;
@@ -242,9 +247,16 @@ memory_backing_find_rule (LuBpfBacking *base, guint32 slot, guint64 address)
   index = (const struct lu_bpf_page *) words_at (base, (guint32) table);
   g_assert_cmpuint (LU_BPF_AT_OF (table) + 2 * page, <, LU_BPF_ENTRY_WORDS);
   index += page;
-  g_assert_cmpuint (index->n_rows, >, 0);
-  g_assert_cmpuint (index->n_rows, <=, LU_BPF_MAX_ROWS);
-  g_assert_cmpuint (LU_BPF_AT_OF (index->rows) + index->n_rows, <=, LU_BPF_ENTRY_WORDS);
-  rows = words_at (base, index->rows);
-  return (gint) find_row (rows, index->n_rows, (guint32) address & 0xffff);
+  first = lu_bpf_page_rows (*index, LU_PAGE_BYTES - 1, &n);
+  run = lu_bpf_page_run (*index);
+  g_assert_cmpuint (run, !=, 0);
+  g_assert_cmpuint (first + n, >, 0);
+  g_assert_cmpuint (first + n, <=, LU_BPF_MAX_RUN);
+  g_assert_cmpuint (LU_BPF_AT_OF (run) + first + n, <=, LU_BPF_ENTRY_WORDS);
+  rows = words_at (base, run);
+  rule = (gint) find_row (rows, (guint) (first + n), (guint32) address & 0xffff);
+  /* The quarter's rows suffice. */
+  first = lu_bpf_page_rows (*index, address, &n);
+  g_assert_cmpint (find_row (rows + first, (guint) n, (guint32) address & 0xffff), ==, rule);
+  return rule;
 }
