@@ -8,11 +8,7 @@
 
 #pragma once
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define TEST_IS_SANITIZED 1
-#else
-#define TEST_IS_SANITIZED 0
-#endif
+#include "sanitized.h"
 
 /* For numbers of tries, and for the steps between them. */
 #define TEST_TRIES(all, sanitized) (TEST_IS_SANITIZED ? (sanitized) : (all))

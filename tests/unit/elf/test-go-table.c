@@ -11,6 +11,7 @@
 #include "table/table.h"
 
 #include "../../cases.h"
+#include "../../sanitized.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -248,7 +249,7 @@ test_without_flags (void)
 
 /* A sanitizer has its own allocator, which needs more memory, and takes minutes for the largest
  * table. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if TEST_IS_SANITIZED
 #define COUNTS_MEMORY 0
 #define TEST_TABLE    (MAX_TABLE / 16)
 #else

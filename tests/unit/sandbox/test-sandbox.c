@@ -11,6 +11,7 @@
 #include "input/perf-event.h"
 
 #include "../../cases.h"
+#include "../../sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -472,7 +473,7 @@ read_memory (void)
 }
 
 /* A sanitizer's run-time library maps memory, which this process may not. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if TEST_IS_SANITIZED
 #define MAY_HAVE_FILTER FALSE
 #else
 #define MAY_HAVE_FILTER TRUE

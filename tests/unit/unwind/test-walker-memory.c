@@ -9,6 +9,7 @@
 
 #include "unwind/walker.h"
 
+#include "../../sanitized.h"
 #include "tracee.h"
 
 #include <malloc.h>
@@ -19,7 +20,7 @@
 static const char *directory;
 
 /* A sanitizer has its own allocator; nothing is counted then. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if TEST_IS_SANITIZED
 #define CAN_COUNT FALSE
 #else
 #define CAN_COUNT TRUE
@@ -27,7 +28,7 @@ static const char *directory;
 static gboolean is_armed;
 static guint n_calls;
 
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if !TEST_IS_SANITIZED
 extern void *__libc_malloc (size_t size);
 extern void *__libc_calloc (size_t n, size_t size);
 extern void *__libc_realloc (void *old, size_t size);
