@@ -6,8 +6,10 @@
     test-totals.py add RESULTS LABEL TESTLOG.JSON [AGAIN.JSON]
                                                     append every test of a meson run to RESULTS
     test-totals.py to-repeat TESTLOG.JSON           print which failed tests are to be repeated
-    test-totals.py tap RESULTS NAME STATUS FILE     append what a program that ended with STATUS
-                                                    and speaks TAP wrote to FILE
+    test-totals.py tap RESULTS NAME STATUS FILE [STATUS FILE]
+                                                    append what a program that ended with STATUS
+                                                    and speaks TAP wrote to FILE, and when it was repeated
+    test-totals.py tap-failed STATUS FILE           succeed if that is a failure
     test-totals.py stage RESULTS pass|fail|skip|disturbed NAME [REASON]
     test-totals.py sum RESULTS                      print skips, failures and the totals line
 
@@ -143,14 +145,21 @@ def add(path, label, log, again=None):
     append(path, rows)
 
 
-def add_tap(path, name, status, log):
+def read_tap(name, status, log):
     with open(log, encoding="utf-8", errors="replace") as lines:
         output = lines.read()
     result = {"0": "OK", "77": "SKIP"}.get(status, f"status {status}")
-    rows = results({"name": name, "result": result, "stdout": output})
-    if any(outcome == "fail" for outcome, _, _ in rows):
-        keep_output(path, name, output)
-    append(path, rows)
+    return {"name": name, "result": result, "stdout": output}
+
+
+def add_tap(path, name, status, log, *again):
+    test = read_tap(name, status, log)
+    disturbed = []
+    if failed(test):
+        keep_output(path, name, test["stdout"])
+        if again and not failed(repeated := read_tap(name, *again)):
+            disturbed, test = [("disturbed", name, "passed when it was repeated")], repeated
+    append(path, disturbed + results(test))
 
 
 def total(path):
@@ -176,8 +185,10 @@ def main(argv):
             add(path, label, log, *again)
         case ["to-repeat", log]:
             print("\n".join(to_repeat(log)))
-        case ["tap", path, name, status, log]:
-            add_tap(path, name, status, log)
+        case ["tap", path, name, status, log, *again] if len(again) in (0, 2):
+            add_tap(path, name, status, log, *again)
+        case ["tap-failed", status, log]:
+            return 0 if failed(read_tap("", status, log)) else 1
         case ["stage", path, ("pass" | "fail" | "skip" | "disturbed") as outcome, name, *reason]:
             append(path, [(outcome, name, " ".join(reason))])
         case ["sum", path]:

@@ -56,6 +56,22 @@ class Totals(unittest.TestCase):
             self.assertTrue(lines[-2].startswith("FAILED: n (status 1: "), lines)
             self.assertEqual(lines[-1], f"{passed} passed, 1 failed, 0 skipped")
 
+    def test_tap_that_is_repeated(self):
+        again = self.log + ".again"
+        for status, output, summary, total in (
+                ("0", "1..2\nok 1 - a\nok 2 - b\n", "disturbed: n (passed when it was repeated)", "2 passed, 0 failed"),
+                ("1", "1..2\nok 1 - a\nnot ok 2 - b\n", "FAILED: n: b", "1 passed, 1 failed")):
+            self.setUp()
+            with open(self.log, "w", encoding="utf-8") as out:
+                out.write("1..2\nok 1 - a\nnot ok 2 - b\n")
+            with open(again, "w", encoding="utf-8") as out:
+                out.write(output)
+            self.assertEqual(tool("tap-failed", "1", self.log).returncode, 0)
+            self.assertEqual(tool("tap-failed", status, again).returncode, 1 if status == "0" else 0)
+            tool("tap", self.results, "n", "1", self.log, status, again)
+            lines = tool("sum", self.results).stdout.splitlines()
+            self.assertEqual(lines, ["--- n", "  1..2", "  not ok 2 - b", summary, f"{total}, 0 skipped"])
+
     def test_exit_codes(self):
         lines, status = self.total({"result": "OK"}, {"result": "SKIP", "stdout": "a\nno perf\n"},
                                    {"result": "EXPECTEDFAIL"})
