@@ -120,13 +120,20 @@ lu_fp_v8_is_function (const uint64_t *words)
   return words[0] - 1 < 0xffff && lu_fp_v8_is_object (words[1]) && lu_fp_v8_is_object (words[2]);
 }
 
+/* Returns whether the frame may be that of V8's code which is no function. word: the one below the
+ * frame pointer, a small even number that tells what code it is (StackFrame::TypeToMarker()). */
+static inline int
+lu_fp_v8_is_marker (uint64_t word)
+{
+  return (word & 1) == 0 && word - 1 < 0xff;
+}
+
 /* Returns whether the frame may be that of any generated code of V8. word: the one below the frame
- * pointer, a function's context, or a small even number that tells what other code it is
- * (StackFrame::TypeToMarker()). */
+ * pointer, such a number or a function's context. */
 static inline int
 lu_fp_v8_may_be (uint64_t word)
 {
-  return lu_fp_v8_is_object (word) || ((word & 1) == 0 && word - 1 < 0xff);
+  return lu_fp_v8_is_object (word) || lu_fp_v8_is_marker (word);
 }
 
 /* The distance between the target of a direct call and a leaf that it leads to, at most: small

@@ -34,6 +34,16 @@ lu_fp_is_v8_function (const LuFrameContext *self, guint64 fp)
   return lu_fp_v8_is_function (words);
 }
 
+gboolean
+lu_fp_is_v8_callee (const LuFrameContext *self, guint64 fp)
+{
+  guint64 marker, caller;
+
+  return lu_frame_read_word (self, fp - sizeof marker, &marker) && lu_fp_v8_is_marker (marker)
+         && lu_frame_read_word (self, fp, &caller) && caller > fp
+         && lu_fp_is_v8_function (self, caller);
+}
+
 /* Checks the return address found for a leaf of generated code. BEYOND: a direct call in a file is
  * before it, so that it may as well be an old one. */
 static LuProviderResult

@@ -109,6 +109,10 @@ LuProviderResult lu_fp_go_by_link (LuFrameContext *self, const LuDwflMapping *co
 
 /* Returns whether the frame pointer is that of a function of V8. */
 gboolean lu_fp_is_v8_function (const LuFrameContext *self, guint64 fp);
+/* Returns whether the frame pointer is that of other code of V8, which a function has called. All
+ * code of V8 on the stack keeps a frame pointer, so the frame belongs to the code that was called
+ * last, unless ordinary code was. */
+gboolean lu_fp_is_v8_callee (const LuFrameContext *self, guint64 fp);
 /* Steps from a leaf of generated code, whose code cannot be read: by the words of its stack.
  * Returns as lu_fp_go_by_code(). */
 LuProviderResult lu_fp_go_by_words (LuFrameContext *self, const LuFrameRegs *frame,

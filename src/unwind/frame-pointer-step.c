@@ -21,6 +21,9 @@
 
 #include "unwind/frame-pointer-private.h"
 
+/* The frame of a builtin of V8 that calls C code has at most as many words (Builtins_CEntry). */
+#define MAX_BUILTIN_WORDS 4
+
 static gboolean
 is_in_copy (LuFrameContext *self, guint64 address)
 {
@@ -98,6 +101,18 @@ may_be_leafs (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappi
          && self->ops->call_before (self->data, mapping, pc) != LU_CALL_NONE;
 }
 
+/* Returns whether the frame is that of `code`, which is V8's and no function, and not a leaf. A
+ * frame in a file is too small for ordinary code that builtins have called: the return addresses of
+ * that and of code that it has called, what aligns the stack, and two words of the builtin's. */
+static gboolean
+is_v8_callee (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
+{
+  return !self->is_exact
+         && (code->status == LU_STATUS_JIT
+             || frame->fp - frame->sp <= MAX_BUILTIN_WORDS * self->arch->word_size)
+         && lu_fp_is_v8_callee (self, frame->fp);
+}
+
 /* FOUND: generated code to which a word of the frame leads may keep `frame->fp` and have called
  * `code`. It cannot be read, so the word may be any old one: a direct call to code in a file, and a
  * frame that is not V8's, show whose frame it is. */
@@ -106,6 +121,8 @@ check_generated_owner (LuFrameContext *self, const LuDwflMapping *code, const Lu
 {
   LuProviderResult result;
 
+  if (is_v8_callee (self, code, frame))
+    return LU_PROVIDER_NONE;
   if (code->status == LU_STATUS_JIT)
     return lu_fp_is_v8_function (self, frame->fp) ? LU_PROVIDER_NONE : LU_PROVIDER_FOUND;
   if (lu_fp_may_be_v8 (self, frame->fp))

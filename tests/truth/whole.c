@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "module/module-cache.h"
 #include "module/opener.h"
+#include "process/moved-text.h"
 #include "process/proc-maps.h"
 #include "unwind/code-facts.h"
 #include "unwind/unwinder.h"
@@ -131,6 +132,7 @@ whole_refresh (Whole *self)
     return;
   self->space = lu_address_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, self);
+  self->space = lu_moved_text_adopt (self->space);
   if (is_same_space (last, self->space))
     {
       lu_address_space_unref (self->space);
