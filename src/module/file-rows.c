@@ -505,8 +505,9 @@ read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const 
   kept = g_array_copy (joints);
   if (is_worth)
     add_gaps (gaps, addresses, coverage.gap_size, kept);
-  else
-    reading->left = 0; /* nothing else leads there */
+  /* Nothing else leads to joints; and samples would wait for a large file to be searched. */
+  if (!is_worth || lu_file_rows_bytes (image) > LU_CODE_MAX_BYTES)
+    reading->left = 0;
   g_array_sort (kept, lu_code_compare_addresses);
   join_ranges (kept);
   reading->joints = joints;
