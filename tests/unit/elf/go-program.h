@@ -23,7 +23,7 @@ typedef struct
 {
   const char *name;
   guint32 start;      /* from GO_TEXT on */
-  const char *depths; /* as in the file, with a 0 at the end */
+  const char *depths; /* as in the file, with a 0 at the end; NULL: a function of C */
   guint8 flags;
 } GoFunction;
 
@@ -117,8 +117,10 @@ go_table_new (const GoProgram *program)
   first_depth = parts->len;
   go_put (parts, 0, 1); /* offset 0 is none */
   for (guint i = 0; i < program->n_functions; i++)
-    depths[i] = go_append (parts, program->functions[i].depths) + (is_old ? head : 0)
-                - (is_old ? 0 : first_depth);
+    depths[i] = program->functions[i].depths == NULL
+                    ? 0
+                    : go_append (parts, program->functions[i].depths) + (is_old ? head : 0)
+                          - (is_old ? 0 : first_depth);
   go_put (table, program->magic, 4);
   go_put (table, 0x08010000, 4);
   go_put (table, program->n_functions, 8);

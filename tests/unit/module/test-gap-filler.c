@@ -13,6 +13,7 @@
 #include "module/filling.h"
 
 #include "../directory.h"
+#include "../elf/go-program.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -255,6 +256,62 @@ test_large_files (void)
   g_assert_false (has_rows_in (data, elf_address (&program, bare_pushed), TRUE));
   directory_remove (directory);
   close_program (&program);
+}
+
+/* Writes a program that Go's linker has made, with C between functions of Go. */
+static int
+write_go_program (const char *path)
+{
+  static const GoFunction functions[] = {
+    { "main.main", 0, "\2\x40", 0 },
+    { "x_cgo_init", 0x40, NULL, 0 },
+    { "x_cgo_mmap", 0x80, NULL, 0 },
+    { "main.other", 0x200, "\2\x40", 0 },
+  };
+  /* sub $24,%rsp; add $24,%rsp; ret */
+  static const guint8 code[] = { 0x48, 0x83, 0xec, 24, 0x48, 0x83, 0xc4, 24, 0xc3 };
+  const GoProgram program = { .magic = 0xfffffff1,
+                              .functions = functions,
+                              .n_functions = G_N_ELEMENTS (functions),
+                              .end = GO_TEXT_SIZE,
+                              .text = GO_TEXT,
+                              .section_name = ".gopclntab" };
+  g_autoptr (GByteArray) file = go_program_new (&program);
+
+  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
+    memcpy (file->data + (GO_TEXT - GO_BASE) + functions[i].start, code, sizeof code);
+  g_assert_true (g_file_set_contents (path, (const char *) file->data, file->len, NULL));
+  return open (path, O_RDONLY | O_CLOEXEC);
+}
+
+/* In a program of Go, rows are only made for functions of C. */
+static void
+test_go (void)
+{
+  g_autofree char *directory = g_dir_make_tmp ("lu-go-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (directory, "go", NULL);
+  lu_autofd fd = write_go_program (path);
+  g_autoptr (LuImage) image = lu_image_open (fd, NULL);
+  g_autoptr (GArray) nowhere = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (LuCodeRows) code = lu_file_rows_read_gaps (image, fd, nowhere, NULL);
+  guint n = code != NULL ? lu_code_rows_n_units (code) : 0;
+  const LuExtraRows *rows;
+  gint64 index;
+  guint32 id;
+
+  g_assert_cmpuint (n, >, 0);
+  g_assert_cmpuint (lu_code_rows_find_unit (code, GO_TEXT + 4), ==, n);
+  g_assert_cmpuint (lu_code_rows_find_unit (code, GO_TEXT + 0x204), ==, n);
+  for (guint i = 0; i < n; i++)
+    g_assert_true (lu_code_rows_run_unit (code, i));
+  rows = lu_code_rows_collect (code);
+  g_assert_nonnull (rows);
+  index = lu_extra_rows_find (rows, GO_TEXT + 0x84);
+  g_assert_cmpint (index, >=, 0);
+  id = g_array_index (rows->rows, LuExtraRow, index).rule;
+  g_assert_cmpuint (id, !=, LU_RULE_NONE);
+  g_assert_cmpint (rows->rules.rules[id].cfa_off, ==, 32);
+  directory_remove (directory);
 }
 
 /* The thread may have been too slow, or faster. */
@@ -592,6 +649,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/large-files", test_large_files);
+  g_test_add_func ("/gap-filler/go", test_go);
   g_test_add_func ("/gap-filler/noted", test_noted);
   g_test_add_func ("/gap-filler/came-meanwhile", test_came_meanwhile);
   g_test_add_func ("/gap-filler/first", test_first);
