@@ -117,8 +117,8 @@ look_up_rule_here (uint32_t slot, uint64_t address)
   const struct lu_bpf_module *module;
   const struct entry *entry;
   struct lu_bpf_page found;
-  uint64_t table, page, first, n;
-  uint32_t index, run;
+  uint64_t table, page, index, first, n;
+  uint32_t run;
 
   module = look_up_module (slot, &table);
   page = (address - module->base) >> LU_PAGE_SHIFT;
@@ -129,11 +129,12 @@ look_up_rule_here (uint32_t slot, uint64_t address)
   entry = host_entry (LU_BPF_ENTRY_OF (table));
   if (entry == NULL)
     return -1;
-  index = LU_BPF_AT_OF (table) + 2 * (uint32_t) page;
+  index = LU_BPF_AT_OF (table) + 2 * page;
   HOST_BOUND (index, LU_BPF_ENTRY_WORDS - 2);
   found = *(const struct lu_bpf_page *) &entry->words[index];
   run = lu_bpf_page_run (found);
-  entry = host_entry (LU_BPF_ENTRY_OF (run));
+  if (LU_BPF_ENTRY_OF (run) != LU_BPF_ENTRY_OF (table))
+    entry = host_entry (LU_BPF_ENTRY_OF (run));
   if (entry == NULL || run == 0)
     return -1;
   first = lu_bpf_page_rows (found, address, &n);
