@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
+/* leaks.c - says whether leaks are reported. */
+
 #include "leaks.h"
 
 static gint are_allowed; /* atomic */
