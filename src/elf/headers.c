@@ -18,6 +18,7 @@
 #define MAX_PROGRAM_HEADERS 1024
 #define MAX_SECTION_NAMES   (4u << 20)
 #define MAX_NOTES           65536
+#define MAX_DYNAMIC         65536
 
 /* Positions of the header tables, needed only while reading. */
 typedef struct
@@ -206,6 +207,42 @@ read_section_headers (LuElfHeaders *self, const Tables *tables, const LuElfInput
     drop_section_headers (self);
 }
 
+/* Returns whether the file says that it is a program (DF_1_PIE, which static ones have, too). */
+static gboolean
+says_program (const LuElfHeaders *self, const LuElfInput *input)
+{
+  const LuElfProgramHeader *header = lu_elf_headers_find_program_header (self, PT_DYNAMIC);
+  gsize size = header != NULL ? MIN (header->file_size, MAX_DYNAMIC) : 0;
+  g_autofree guint8 *bytes = g_malloc0 (size + 1);
+  guint64 tag, value;
+  LuCursor cursor;
+
+  if (size == 0 || !lu_elf_input_read (input, header->file_offset, bytes, size))
+    return FALSE;
+  lu_cursor_init (&cursor, bytes, size);
+  do
+    {
+      tag = read_word (&cursor, self->is_64bit);
+      value = read_word (&cursor, self->is_64bit);
+      if (!cursor.failed && tag == DT_FLAGS_1)
+        return (value & DF_1_PIE) != 0;
+    }
+  while (!cursor.failed && tag != DT_NULL);
+  return FALSE;
+}
+
+/* Returns whether the entry is only where the code begins: linkers that find no _start in a shared
+ * library say so (ld until 2.41, "defaulting to"), and nothing starts there. */
+static gboolean
+is_made_up_entry (const LuElfHeaders *self, const LuElfInput *input)
+{
+  const LuElfSectionHeader *text = lu_elf_headers_find_section (self, ".text");
+
+  return self->type == ET_DYN && text != NULL && text->vaddr == self->entry
+         && lu_elf_headers_find_program_header (self, PT_INTERP) == NULL
+         && !says_program (self, input);
+}
+
 gboolean
 lu_elf_headers_read (LuElfHeaders *self, const LuElfInput *input, GError **error)
 {
@@ -225,6 +262,8 @@ lu_elf_headers_read (LuElfHeaders *self, const LuElfInput *input, GError **error
       return FALSE;
     }
   read_section_headers (self, &tables, input);
+  if (is_made_up_entry (self, input))
+    self->entry = 0;
   return TRUE;
 }
 

@@ -38,8 +38,8 @@ typedef struct
 typedef struct
 {
   gboolean is_64bit;
-  guint16 type, machine; /* ET_*, EM_* */
-  guint64 entry;
+  guint16 type, machine;               /* ET_*, EM_* */
+  guint64 entry;                       /* 0: no process starts in it */
   LuElfProgramHeader *program_headers; /* owned */
   guint n_program_headers;
   LuElfSectionHeader *section_headers; /* owned; NULL if missing or bad */

@@ -211,6 +211,62 @@ program_headers (File *file)
   return (Elf64_Phdr *) (file->bytes + header_of (file)->e_phoff);
 }
 
+static Elf64_Phdr *
+find_program_header (File *file, guint32 type)
+{
+  Elf64_Phdr *headers = program_headers (file);
+
+  for (guint i = 0; i < header_of (file)->e_phnum; i++)
+    if (headers[i].p_type == type)
+      return &headers[i];
+  g_assert_not_reached ();
+}
+
+/* Returns where .text begins. */
+static guint64
+address_of_text (File *file)
+{
+  const Elf64_Shdr *sections = (Elf64_Shdr *) (file->bytes + header_of (file)->e_shoff);
+  const Elf64_Shdr *names = &sections[header_of (file)->e_shstrndx];
+
+  for (guint i = 0; i < header_of (file)->e_shnum; i++)
+    if (strcmp ((char *) file->bytes + names->sh_offset + sections[i].sh_name, ".text") == 0)
+      return sections[i].sh_addr;
+  g_assert_not_reached ();
+}
+
+static void
+expect_entry (File *file, guint64 expected)
+{
+  g_autoptr (LuImage) image = lu_image_new_from_memory (file->bytes, file->size, NULL);
+
+  g_assert_nonnull (image);
+  g_assert_cmphex (lu_image_entry (image), ==, expected);
+}
+
+/* In a shared library, an entry at the start of the code is only what the linker fills in. */
+static void
+test_made_up_entry (void)
+{
+  File file = copy_of_self ();
+  guint64 text = address_of_text (&file);
+  const Elf64_Phdr *dynamic = find_program_header (&file, PT_DYNAMIC);
+  Elf64_Dyn *flags = (Elf64_Dyn *) (file.bytes + dynamic->p_offset);
+
+  header_of (&file)->e_entry = text;
+  expect_entry (&file, text);
+  find_program_header (&file, PT_INTERP)->p_type = PT_NULL;
+  while (flags->d_tag != DT_FLAGS_1)
+    g_assert_cmpint ((flags++)->d_tag, !=, DT_NULL);
+  g_assert_cmpuint (flags->d_un.d_val & DF_1_PIE, !=, 0);
+  expect_entry (&file, text);
+  flags->d_un.d_val &= ~(guint64) DF_1_PIE;
+  expect_entry (&file, 0);
+  header_of (&file)->e_entry = text + 16;
+  expect_entry (&file, text + 16);
+  g_free (file.bytes);
+}
+
 static void
 lie_magic (File *file)
 {
@@ -576,6 +632,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image/cut-everywhere", test_cut_everywhere);
   g_test_add_func ("/image/stripped-section-headers", test_stripped_section_headers);
   TEST_ADD_CASES ("/image/refused", lies, test_refused);
+  g_test_add_func ("/image/made-up-entry", test_made_up_entry);
   g_test_add_func ("/image/lying-sections", test_lying_sections);
   g_test_add_func ("/image/bias", test_bias);
   g_test_add_func ("/image/not-a-file", test_not_a_file);
