@@ -41,7 +41,9 @@ lu_bpf_mapping_kind_of (const LuDwflMapping *mapping)
                  ? LU_BPF_MAPPING_TABLE
                  : LU_BPF_MAPPING_OPAQUE;
     case LU_STATUS_JIT:
-      return LU_BPF_MAPPING_JIT;
+      /* The walk in the kernel reads code in memory, so that it sees as much as of a file's. */
+      return lu_module_key (mapping->module)->kind == LU_MODULE_COPIED ? LU_BPF_MAPPING_NO_CFI
+                                                                       : LU_BPF_MAPPING_JIT;
     case LU_STATUS_NO_UNWIND_INFO:
       return lu_module_key_is_kernel_page (lu_module_key (mapping->module)) ? LU_BPF_MAPPING_OPAQUE
                                                                             : LU_BPF_MAPPING_NO_CFI;

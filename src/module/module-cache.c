@@ -27,7 +27,7 @@ key_hash (gconstpointer pointer)
   const LuModuleKey *key = pointer;
   guint64 h = key->kind * 2u + (key->is_32bit ? 1u : 0u);
 
-  if (key->kind == LU_MODULE_ANONYMOUS)
+  if (lu_module_key_is_anonymous (key))
     return (guint) h;
   if (key->has_inode)
     h ^= key->inode * 0x9E3779B97F4A7C15ull ^ ((guint64) key->major << 20 ^ key->minor);
@@ -50,7 +50,7 @@ key_equal (gconstpointer a, gconstpointer b)
 
   if (k->kind != l->kind || k->is_32bit != l->is_32bit || k->has_inode != l->has_inode)
     return FALSE;
-  if (k->kind == LU_MODULE_ANONYMOUS || lu_module_key_is_kernel_page (k))
+  if (lu_module_key_is_anonymous (k) || lu_module_key_is_kernel_page (k))
     return TRUE;
   if (k->build_id_size != l->build_id_size
       || memcmp (k->build_id, l->build_id, k->build_id_size) != 0)

@@ -30,6 +30,7 @@ typedef enum
   LU_MODULE_ANONYMOUS, /* //anon, [heap] or /dev/zero: generated code, no image */
   LU_MODULE_MEMORY,    /* memfd: a program that was run from it, or else generated code */
   LU_MODULE_UPROBES,   /* [uprobes]: code that the kernel's probes run, no image */
+  LU_MODULE_COPIED,    /* like ANONYMOUS: code that a program has copied from its file */
 } LuModuleKind;
 
 /* The description of a file in a record or a line of /proc/PID/maps, before it is opened. */
@@ -44,6 +45,13 @@ typedef struct
   guint8 build_id[LU_BUILD_ID_MAX];
   const char *path; /* in the task's mount namespace, without " (deleted)"; borrowed in look-ups */
 } LuModuleKey;
+
+/* Returns whether it is memory without a file, the same for all. */
+static inline gboolean
+lu_module_key_is_anonymous (const LuModuleKey *key)
+{
+  return key->kind == LU_MODULE_ANONYMOUS || key->kind == LU_MODULE_COPIED;
+}
 
 /* Returns whether the kernel reports a device and an inode for it that tell files apart. */
 static inline gboolean

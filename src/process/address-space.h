@@ -17,6 +17,7 @@ typedef struct
   guint64 file_offset; /* file offset of `start` */
   guint64 time;        /* ns, when it was mapped */
   LuModule *module;    /* owned by the address space */
+  gboolean is_fixed;   /* cannot be written to, as far as is known */
 } LuMapping;
 
 typedef struct _LuAddressSpace LuAddressSpace;

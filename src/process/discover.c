@@ -41,6 +41,7 @@ typedef struct
   LuProcessTable *table;
   guint64 time;
   LuAddressSpace *space; /* owned; what was built so far */
+  gboolean has_moved;    /* code of a file was moved to other memory */
 } Scan;
 
 static gboolean
@@ -50,7 +51,8 @@ add_map (const LuMmapEvent *map, gpointer user_data)
   LuMapping mapping = { .start = map->start,
                         .end = map->start + map->length,
                         .file_offset = map->file_offset,
-                        .time = scan->time };
+                        .time = scan->time,
+                        .is_fixed = !(map->prot & PROT_WRITE) };
 
   if (!(map->prot & PROT_EXEC))
     return TRUE;
@@ -70,7 +72,8 @@ read_maps (gint32 pid, Scan *scan)
   text = lu_fd_read_file (path, MAX_MAPS_BYTES, &size);
   if (text != NULL)
     lu_proc_maps_parse (text, size, add_map, scan);
-  scan->space = lu_moved_text_adopt (scan->space);
+  scan->has_moved =
+      lu_moved_text_adopt (&scan->space, lu_process_table_copied_module (scan->table));
 }
 
 /* Reads PID (COMM) STATE and numbers, see proc_pid_stat(5). COMM may contain anything, even
@@ -153,6 +156,7 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
   if (!stat.is_kernel_thread)
     read_maps (pid, &scan);
   put_discovered (self, pid, &stat, scan.space, time);
+  lu_process_table_find (self, pid)->has_moved_text = scan.has_moved;
   if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     lu_process_table_announce (self, process);
   lu_address_space_unref (scan.space);

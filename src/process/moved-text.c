@@ -40,11 +40,36 @@ find_text (const LuMapping *mappings, guint first, guint n_moved, guint n, LuMap
          && right->file_offset == text->file_offset + (text->end - text->start);
 }
 
-LuAddressSpace *
-lu_moved_text_adopt (LuAddressSpace *self)
+gboolean
+lu_moved_text_is_copied (const LuMapping *mapping)
 {
+  return mapping->is_fixed && is_kind (mapping, LU_MODULE_ANONYMOUS);
+}
+
+static void
+adopt_copies (LuAddressSpace **self, LuModule *copied)
+{
+  guint n;
+  const LuMapping *mappings = lu_address_space_mappings (*self, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      LuMapping copy = mappings[i];
+
+      if (!lu_moved_text_is_copied (&copy))
+        continue;
+      copy.module = copied;
+      *self = lu_address_space_take_with_mapping (*self, &copy);
+      mappings = lu_address_space_mappings (*self, &n);
+    }
+}
+
+gboolean
+lu_moved_text_adopt (LuAddressSpace **self, LuModule *copied)
+{
+  gboolean has_moved = FALSE;
   guint n, i = 0;
-  const LuMapping *mappings = lu_address_space_mappings (self, &n);
+  const LuMapping *mappings = lu_address_space_mappings (*self, &n);
 
   while (i < n)
     {
@@ -53,13 +78,16 @@ lu_moved_text_adopt (LuAddressSpace *self)
 
       if (find_text (mappings, i, n_moved, n, &text))
         {
-          self = lu_address_space_take_with_mapping (self, &text);
-          mappings = lu_address_space_mappings (self, &n);
+          *self = lu_address_space_take_with_mapping (*self, &text);
+          mappings = lu_address_space_mappings (*self, &n);
           n_moved = 1; /* they are one now */
+          has_moved = TRUE;
         }
       i += MAX (n_moved, 1);
     }
-  return self;
+  if (has_moved)
+    adopt_copies (self, copied);
+  return has_moved;
 }
 
 gboolean

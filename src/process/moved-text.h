@@ -7,13 +7,20 @@
  * In the kernel's own list of mappings, the code of one file is directly before and behind it, as
  * far apart in the file as in memory. Events alone do not show that: a file whose mapping has ended
  * is not reported. So an event only leads to reading the list. The bytes are not compared: a
- * program can write over its own code without leaving the file as well. */
+ * program can write over its own code without leaving the file as well.
+ *
+ * A program that moves its code may also copy some of it elsewhere: V8 copies its builtins to near
+ * the code that it generates. That code is not generated, so less of what a stack says about it can
+ * be believed without having read it; the mapping cannot be written to, unlike generated code's. */
 
 #pragma once
 
 #include "process/address-space.h"
 
-/* Takes `self`, which /proc has just shown, and returns a version with such code in its file. */
-LuAddressSpace *lu_moved_text_adopt (LuAddressSpace *self);
+/* Changes `self`, which /proc has just shown, to a version with such code in its file, and copied
+ * code in the module `copied`. Returns whether there is such code. */
+gboolean lu_moved_text_adopt (LuAddressSpace **self, LuModule *copied);
+/* Returns whether a mapping holds copied code, if the process has moved code. */
+gboolean lu_moved_text_is_copied (const LuMapping *mapping);
 /* Returns whether a new mapping may be such code. */
 gboolean lu_moved_text_is_possible (const LuAddressSpace *self, const LuMapping *mapping);

@@ -43,7 +43,8 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   LuMapping mapping = { .start = mmap->start,
                         .end = mmap->start + mmap->length,
                         .file_offset = mmap->file_offset,
-                        .time = event->time };
+                        .time = event->time,
+                        .is_fixed = !(mmap->prot & PROT_WRITE) };
   guint n_mappings;
 
   if (pid == NULL && self->follow_all)
@@ -58,6 +59,8 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
     return;
   mapping.module = lu_process_table_module (self, mmap);
   look_for_moved_text (self, pid, &mapping);
+  if (pid->has_moved_text && lu_moved_text_is_copied (&mapping))
+    mapping.module = lu_process_table_copied_module (self);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     {
       if (lu_process_has_history (pid->current))
@@ -81,6 +84,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   lu_process_set_executed (process);
   pid = lu_process_table_put (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
+  pid->has_moved_text = FALSE;
   lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);
   lu_process_table_tell_added (self, process, TRUE);
 }
@@ -111,6 +115,8 @@ static void
 apply_fork (LuProcessTable *self, const LuEvent *event)
 {
   LuPid *parent = lu_process_table_find (self, event->task.parent_pid);
+  gboolean has_moved_text = parent != NULL && event->time != 0 && parent->has_moved_text;
+  LuPid *child_pid;
   LuProcess *child;
 
   if (parent == NULL && !(self->follow_all && event->pid != event->task.parent_pid))
@@ -139,7 +145,9 @@ apply_fork (LuProcessTable *self, const LuEvent *event)
       child = lu_process_new (event->pid, event->time, "", space);
       g_hash_table_add (self->undiscovered, GINT_TO_POINTER (event->pid));
     }
-  lu_process_table_put (self, child)->n_threads = 1;
+  child_pid = lu_process_table_put (self, child);
+  child_pid->n_threads = 1;
+  child_pid->has_moved_text = has_moved_text;
   lu_process_table_tell_address_space (self, child, LU_ADDRESS_SPACE_FORKED,
                                        event->task.parent_pid);
   tell_forked (self, event->time, event->task.parent_pid, event->pid);

@@ -162,6 +162,7 @@ judge_module (const LuModule *module, const LuArch *arch)
   switch (lu_module_key (module)->kind)
     {
     case LU_MODULE_ANONYMOUS:
+    case LU_MODULE_COPIED:
       return LU_STATUS_JIT;
     case LU_MODULE_VSYSCALL:
     case LU_MODULE_UPROBES:

@@ -6,6 +6,9 @@
 
 #include "unwind/frame-pointer-private.h"
 
+/* General registers, without the pc, by DWARF number. */
+#define N_REGISTERS 16
+
 /* Like lu_fp_check_return_by_fp(), for the caller of generated code, in words that are probably
  * old. A direct call in a file leads there only if the code called jumps on, as some of V8 does. */
 static LuProviderResult
@@ -57,6 +60,14 @@ check_direct (LuFrameContext *self, guint64 pc)
                                                                             : LU_PROVIDER_FOUND;
 }
 
+/* Returns whether this is code that was copied from a file. Unlike generated code, it keeps the
+ * return address in a register for some moments, and calls leave old words that lead to it. */
+static gboolean
+is_copied (const LuDwflMapping *mapping)
+{
+  return lu_module_key (mapping->module)->kind == LU_MODULE_COPIED;
+}
+
 /* Checks the return address on top of such a leaf's stack. BEYOND: as above; or ordinary code has
  * called something through a register, and the frame pointer is that of a function of V8: of that
  * code, or of this leaf, whose frame begins with an old word then. */
@@ -65,7 +76,7 @@ check_top (LuFrameContext *self, guint64 pc, guint64 fp)
 {
   const LuDwflMapping *mapping = self->ops->find (self->data, pc - 1);
 
-  if (mapping->status != LU_STATUS_JIT && lu_fp_is_v8_function (self, fp))
+  if ((mapping->status != LU_STATUS_JIT || is_copied (mapping)) && lu_fp_is_v8_function (self, fp))
     return LU_PROVIDER_BEYOND;
   return check_direct (self, pc);
 }
@@ -174,8 +185,36 @@ go_from_hotspot (LuFrameContext *self, guint64 top, const LuFrameRegs *frame, Lu
              : LU_PROVIDER_NONE;
 }
 
+/* Returns whether a value may be a return address into generated or copied code, or into a file. */
+static gboolean
+may_be_return (LuFrameContext *self, guint64 value)
+{
+  return is_generated (self, value) || lu_fp_check_call_before (self, value) != LU_PROVIDER_NONE;
+}
+
+/* Returns whether a leaf of copied code may have its return address in a register, or in a word of
+ * what seems to be its frame. If not, the frame is its own. */
+static gboolean
+has_return (LuFrameContext *self, const LuFrameRegs *frame)
+{
+  const LuRegs *regs = &self->sample->regs;
+  guint word = self->arch->word_size;
+  guint64 value;
+
+  if (frame->sp != self->sampled_sp || frame->fp - frame->sp > LU_FP_MAX_WORDS * word)
+    return TRUE;
+  for (guint i = 0; i < N_REGISTERS; i++)
+    if (lu_arch_read_dwarf (self->arch, regs, i, &value) && may_be_return (self, value))
+      return TRUE;
+  for (guint64 at = frame->sp; at < frame->fp; at += word)
+    if (!lu_frame_read_word (self, at, &value) || may_be_return (self, value))
+      return TRUE;
+  return FALSE;
+}
+
 LuProviderResult
-lu_fp_go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *caller)
+lu_fp_go_by_words (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame,
+                   LuFrameRegs *caller)
 {
   guint word = self->arch->word_size;
   LuProviderResult result;
@@ -187,6 +226,8 @@ lu_fp_go_by_words (LuFrameContext *self, const LuFrameRegs *frame, LuFrameRegs *
     return go_from_hotspot (self, top, frame, caller);
   if (lu_fp_is_known_set_up (self, frame->pc))
     return LU_PROVIDER_NONE;
+  if (is_copied (code))
+    return has_return (self, frame) ? LU_PROVIDER_BEYOND : LU_PROVIDER_NONE;
   /* The frame pointer has been pushed but not changed yet. */
   if (top == frame->fp && top > LU_FP_MIN_ADDRESS)
     {

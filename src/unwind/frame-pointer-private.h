@@ -115,5 +115,5 @@ gboolean lu_fp_is_v8_function (const LuFrameContext *self, guint64 fp);
 gboolean lu_fp_is_v8_callee (const LuFrameContext *self, guint64 fp);
 /* Steps from a leaf of generated code, whose code cannot be read: by the words of its stack.
  * Returns as lu_fp_go_by_code(). */
-LuProviderResult lu_fp_go_by_words (LuFrameContext *self, const LuFrameRegs *frame,
-                                    LuFrameRegs *caller);
+LuProviderResult lu_fp_go_by_words (LuFrameContext *self, const LuDwflMapping *code,
+                                    const LuFrameRegs *frame, LuFrameRegs *caller);

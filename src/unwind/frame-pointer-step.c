@@ -243,7 +243,7 @@ step (LuFrameContext *self, const LuDwflMapping *mapping, const LuFrameRegs *fra
     return mapping->status == LU_STATUS_JIT ? LU_PROVIDER_NONE
                                             : lu_fp_go_by_link (self, mapping, frame, caller);
   if (self->is_exact)
-    result = mapping->status == LU_STATUS_JIT ? lu_fp_go_by_words (self, frame, caller)
+    result = mapping->status == LU_STATUS_JIT ? lu_fp_go_by_words (self, mapping, frame, caller)
                                               : lu_fp_go_by_code (self, mapping, frame, caller);
   if (result != LU_PROVIDER_NONE)
     return result == LU_PROVIDER_BEYOND ? LU_PROVIDER_END : result;

@@ -8,6 +8,7 @@
 
 #include "../bpf/published.h"
 #include "../bpf/user-walk.h"
+#include "arch/x86-64/code.h"
 #include "base/fd.h"
 #include "module/module-cache.h"
 #include "module/opener.h"
@@ -48,6 +49,23 @@ struct _Whole
 
 /* For the walk of the BPF program. */
 
+/* As the kernel's walk reads code that has no file. */
+static int
+call_in_memory (const Whole *self, const LuMapping *mapping, guint64 pc)
+{
+  guint64 code;
+  gint64 displacement = 0;
+  enum lu_call_kind kind;
+
+  if (memory_read (self->memory, pc - sizeof code, &code, sizeof code) != sizeof code)
+    return LU_CALL_UNKNOWN;
+  kind = lu_call_decode (code, &displacement);
+  if (kind == LU_CALL_DIRECT
+      && pc + (guint64) displacement - mapping->start >= mapping->end - mapping->start)
+    return LU_CALL_UNKNOWN;
+  return (int) kind;
+}
+
 static int
 call_before (void *data, uint64_t pc)
 {
@@ -58,6 +76,8 @@ call_before (void *data, uint64_t pc)
 
   if (mapping == NULL)
     return LU_CALL_UNKNOWN;
+  if (lu_module_key (mapping->module)->kind == LU_MODULE_COPIED)
+    return call_in_memory (self, mapping, pc);
   described = lu_dwfl_mapping_describe (mapping, arch);
   return (int) lu_code_call (self->reader, self->pid, arch, &described, pc);
 }
@@ -85,7 +105,8 @@ add_mapping (const LuMmapEvent *map, gpointer data)
 {
   LuMapping mapping = { .start = map->start,
                         .end = map->start + map->length,
-                        .file_offset = map->file_offset };
+                        .file_offset = map->file_offset,
+                        .is_fixed = !(map->prot & PROT_WRITE) };
   Whole *self = data;
   LuModuleKey key;
   char buffer[4096];
@@ -126,13 +147,15 @@ whole_refresh (Whole *self)
   g_autofree char *path = g_strdup_printf ("/proc/%d/maps", self->pid);
   gsize size;
   g_autofree char *text = lu_fd_read_file (path, MAPS_BYTES, &size);
+  const LuModuleKey copied = { .kind = LU_MODULE_COPIED, .path = "//anon" };
   LuAddressSpace *last = self->space;
+  gboolean is_new;
 
   if (text == NULL)
     return;
   self->space = lu_address_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, self);
-  self->space = lu_moved_text_adopt (self->space);
+  lu_moved_text_adopt (&self->space, lu_module_cache_find (self->modules, &copied, &is_new));
   if (is_same_space (last, self->space))
     {
       lu_address_space_unref (self->space);

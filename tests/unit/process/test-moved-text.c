@@ -14,6 +14,7 @@ enum
   FILE_A,
   FILE_B,
   ANONYMOUS,
+  COPIED,
   N_MODULES
 };
 
@@ -21,6 +22,7 @@ typedef struct
 {
   guint64 start, end, offset;
   guint module; /* NONE: there are no more */
+  gboolean is_fixed;
 } Piece;
 
 typedef struct
@@ -45,6 +47,19 @@ static const Case cases[] = {
     { { 0x1000, 0x3000, 0x1000, FILE_A },
       { 0x3000, 0x7000, 0x3000, FILE_A },
       { 0x7000, 0x9000, 0x7000, FILE_A } } },
+  { "with a copy elsewhere, and generated code",
+    { { 0x1000, 0x3000, 0x1000, FILE_A },
+      { 0x3000, 0x7000, 0, ANONYMOUS, TRUE },
+      { 0x7000, 0x9000, 0x7000, FILE_A },
+      { 0xa000, 0xb000, 0, ANONYMOUS, TRUE },
+      { 0xb000, 0xc000, 0, ANONYMOUS } },
+    { { 0x1000, 0x3000, 0x1000, FILE_A },
+      { 0x3000, 0x7000, 0x3000, FILE_A },
+      { 0x7000, 0x9000, 0x7000, FILE_A },
+      { 0xa000, 0xb000, 0, COPIED },
+      { 0xb000, 0xc000, 0, ANONYMOUS } } },
+  { "not moved, and memory that cannot be written to",
+    { { 0x1000, 0x9000, 0x1000, FILE_A }, { 0xa000, 0xb000, 0, ANONYMOUS, TRUE } } },
   { "of another size than in the file",
     { { 0x1000, 0x3000, 0x1000, FILE_A },
       { 0x3000, 0x7000, 0, ANONYMOUS },
@@ -79,11 +94,13 @@ test_case (gconstpointer data)
       const LuMapping mapping = { .start = piece->start,
                                   .end = piece->end,
                                   .file_offset = piece->offset,
+                                  .is_fixed = piece->is_fixed,
                                   .module = modules[piece->module] };
 
       space = lu_address_space_take_with_mapping (space, &mapping);
     }
-  space = lu_moved_text_adopt (space);
+  g_assert_cmpint (lu_moved_text_adopt (&space, modules[COPIED]), ==,
+                   a_case->after[0].module != NONE);
   mappings = lu_address_space_mappings (space, &n);
   for (guint i = 0; i < n; i++)
     {
@@ -116,7 +133,8 @@ main (int argc, char **argv)
   const LuModuleKey keys[N_MODULES] = { [FILE_A] = { .kind = LU_MODULE_FILE, .path = "/a" },
                                         [FILE_B] = { .kind = LU_MODULE_FILE, .path = "/b" },
                                         [ANONYMOUS] = { .kind = LU_MODULE_ANONYMOUS,
-                                                        .path = "//anon" } };
+                                                        .path = "//anon" },
+                                        [COPIED] = { .kind = LU_MODULE_COPIED, .path = "//anon" } };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = FILE_A; i < N_MODULES; i++)

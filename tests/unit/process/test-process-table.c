@@ -7,6 +7,7 @@
 #include "process/process-private.h"
 #include "process/process-table.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -357,6 +358,43 @@ test_moved_text (void)
   g_assert_false (lu_process_table_read_moved_text (table, 55));
 }
 
+static LuModuleKind
+kind_at (LuProcessTable *table, gint32 pid, guint64 time, guint64 address)
+{
+  LuProcess *process;
+  LuAddressSpace *space;
+
+  g_assert_true (lu_process_table_lookup (table, pid, time, &process, &space));
+  return lu_module_key (lu_address_space_find (space, address)->module)->kind;
+}
+
+/* Memory that cannot be written to is copied code only in processes that have moved code. */
+static void
+test_copied_code (void)
+{
+  const guint64 at = 0x10000, page = (guint64) sysconf (_SC_PAGESIZE);
+  gint32 pid = getpid ();
+  Seen seen = { 0 };
+  g_autoptr (LuProcessTable) table = table_following (pid, &seen);
+  int fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  guint8 *text = mmap (NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+  g_assert_true (text != MAP_FAILED);
+  lu_process_table_discover_all (table, 0);
+  map (table, 10, pid, at, "//anon", 0);
+  g_assert_cmpint (kind_at (table, pid, 10, at), ==, LU_MODULE_ANONYMOUS);
+  g_assert_true (mmap (text + page, page, PROT_READ | PROT_EXEC,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+                 == text + page);
+  g_assert_true (lu_process_table_discover (table, pid, 20));
+  g_assert_cmpint (kind_at (table, pid, 20, (gsize) text + page), ==, LU_MODULE_FILE);
+  map (table, 30, pid, at, "//anon", 0);
+  g_assert_cmpint (kind_at (table, pid, 30, at), ==, LU_MODULE_COPIED);
+  g_assert_cmpstr (path_at (table, pid, 30, at), ==, "//anon");
+  munmap (text, 3 * page);
+  close (fd);
+}
+
 /* A process is looked at when one of its threads is sampled; that thread may be a process of its
  * own by then. */
 static void
@@ -635,6 +673,7 @@ main (int argc, char **argv)
   ADD ("data and kernel mappings are left out", test_data_and_kernel_mappings_are_left_out);
   ADD ("discovers ourselves", test_discovers_ourselves);
   ADD ("moved text", test_moved_text);
+  ADD ("copied code", test_copied_code);
   ADD ("leaves kernel threads", test_leaves_kernel_threads);
   ADD ("tells of spaces", test_tells_of_spaces);
   ADD ("names", test_names);

@@ -4,10 +4,10 @@
 /* test-frame-pointer-step.c - one step by frame pointer over stacks made by hand: which frames are
  * accepted, and which are not.
  *
- * Code at JIT is in no file, at PLAIN in a file without unwind information there, at RULES in the
- * same file with a rule by the stack pointer, at KEEPS with one by the frame pointer. The bytes
- * before an address at CALL are an indirect call, before one at DIRECT a direct call; those before
- * LATER have not been read yet. */
+ * Code at JIT is in no file, at COPIED neither, but copied from one, at PLAIN in a file without
+ * unwind information there, at RULES in the same file with a rule by the stack pointer, at KEEPS
+ * with one by the frame pointer. The bytes before an address at CALL are an indirect call, before
+ * one at DIRECT a direct call; those before LATER have not been read yet. */
 
 #include "unwind/code-facts.h"
 #include "unwind/frame-pointer-step.h"
@@ -25,6 +25,7 @@
 #define RULES  0x30000u
 #define KEEPS  0x40000u
 #define SIZE   0x10000u
+#define COPIED 0x50000u
 #define CALL   0x100u
 #define DIRECT 0x200u
 #define LATER  0x300u
@@ -61,8 +62,8 @@
 /* The address of a word of the stack, to be stored as a word. */
 #define AT(i) (SP + 8 * (i))
 
-static LuModule *file_module, *anonymous_module;
-static LuDwflMapping jit, file;
+static LuModule *file_module, *anonymous_module, *copied_module;
+static LuDwflMapping jit, file, copied;
 
 typedef struct
 {
@@ -642,6 +643,41 @@ static const Case cases[] = {
     .fp = 6,
     .pc = JIT,
     .is_exact = TRUE },
+  { "V8: a word on top that leads to copied code: old, or a function that has no frame yet",
+    { COPIED + 5, 7, 7, 3, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
+    .fp = 6,
+    .pc = JIT,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "a leaf of copied code, which may have its return address in a register",
+    { 7, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = COPIED,
+    .is_exact = TRUE,
+    .bx = JIT + 5,
+    .want = LU_PROVIDER_NONE },
+  { "the same in a word that seems to be of its frame",
+    { 7, JIT + 5, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = COPIED,
+    .is_exact = TRUE,
+    .want = LU_PROVIDER_NONE },
+  { "the same nowhere, so that the frame is its own",
+    { 7, 7, AT (9), RULES + CALL },
+    .fp = 2,
+    .pc = COPIED,
+    .is_exact = TRUE,
+    .bx = 7,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = RULES + CALL,
+    .want_sp = 4 },
+  { "a caller of copied code",
+    { 7, 7, AT (9), COPIED + 5 },
+    .fp = 2,
+    .pc = COPIED,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = COPIED + 5,
+    .want_sp = 4 },
   { "V8: a word on top behind an indirect call in a file: old, or a function that has no frame yet",
     { KEEPS + CALL, 7, 7, 3, V8_OBJECT + 8, V8_OBJECT, AT (9), RULES + CALL },
     .fp = 6,
@@ -731,7 +767,10 @@ static const LuDwflMapping *
 find (gpointer data, guint64 address)
 {
   n_looked_for++;
-  return address - JIT < SIZE ? &jit : address - PLAIN < 3 * SIZE ? &file : NULL;
+  return address - JIT < SIZE         ? &jit
+         : address - PLAIN < 3 * SIZE ? &file
+         : address - COPIED < SIZE    ? &copied
+                                      : NULL;
 }
 
 static LuCallKind
@@ -849,6 +888,7 @@ check_case (const Case *c, guint64 no_code)
   };
   LuFrameContext fp_step = new_fp_step (&sample, c->is_exact, c->last_fp);
   LuFrameRegs frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
+  const LuDwflMapping *mapping = c->pc < PLAIN ? &jit : c->pc < COPIED ? &file : &copied;
   LuFrameRegs caller;
 
   fp_step.no_code = no_code;
@@ -861,9 +901,7 @@ check_case (const Case *c, guint64 no_code)
   fp_step.has_hotspot = c->has_hotspot;
   n_looked_for = 0;
   memset (&set_up, 0, sizeof set_up);
-  g_assert_cmpint (
-      lu_frame_providers_step (&fp_step, c->pc < PLAIN ? &jit : &file, &frame, &caller), ==,
-      c->want);
+  g_assert_cmpint (lu_frame_providers_step (&fp_step, mapping, &frame, &caller), ==, c->want);
   if (c->want != LU_PROVIDER_FOUND)
     return n_looked_for;
   g_assert_cmphex (caller.pc, ==, c->want_pc);
@@ -1753,6 +1791,10 @@ main (int argc, char **argv)
   jit = (LuDwflMapping){
     .start = JIT, .end = JIT + SIZE, .module = anonymous_module, .status = LU_STATUS_JIT
   };
+  copied_module = new_module (LU_MODULE_COPIED);
+  copied = (LuDwflMapping){
+    .start = COPIED, .end = COPIED + SIZE, .module = copied_module, .status = LU_STATUS_JIT
+  };
   file = (LuDwflMapping){ .start = PLAIN, .end = PLAIN + 3 * SIZE, .module = file_module };
   TEST_ADD_CASES ("/guess", cases, test_case);
   g_test_add_func ("/guess/words of all kinds at random", test_random);
@@ -1783,5 +1825,6 @@ main (int argc, char **argv)
   result = g_test_run ();
   lu_module_unref (file_module);
   lu_module_unref (anonymous_module);
+  lu_module_unref (copied_module);
   return result;
 }
