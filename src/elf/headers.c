@@ -231,8 +231,8 @@ says_program (const LuElfHeaders *self, const LuElfInput *input)
   return FALSE;
 }
 
-/* Returns whether the entry is only where the code begins: linkers that find no _start in a shared
- * library say so (ld until 2.41, "defaulting to"), and nothing starts there. */
+/* Returns whether the entry is only where the code begins: linkers have said so of shared libraries
+ * without _start (ld of 2021 did, that of 2023 does not), and nothing starts there. */
 static gboolean
 is_made_up_entry (const LuElfHeaders *self, const LuElfInput *input)
 {
