@@ -23,13 +23,6 @@ typedef struct
   gsize data_left;  /* of data that may still be loaded */
 } Reading;
 
-/* A segment of data: its place in the file. */
-typedef struct
-{
-  guint64 start; /* ELF address */
-  guint64 file_offset;
-} DataPlace;
-
 /* Functions of the C and C++ libraries that never return. */
 static const char *const noreturn_names[] = {
   "abort",
@@ -132,13 +125,11 @@ static gboolean
 note_data (Reading *self, const LuElfProgramHeader *header)
 {
   const LuCodeBytes range = { .start = header->vaddr, .size = header->file_size };
-  const DataPlace place = { header->vaddr, header->file_offset };
 
   if (range.size > self->data_left)
     return FALSE;
   self->data_left -= range.size;
   g_array_append_val (self->file->segments, range);
-  g_array_append_val (self->file->data, place);
   return TRUE;
 }
 
@@ -184,7 +175,6 @@ read_segments (Reading *self, const GArray *pieces)
     }
   g_array_sort (file->segments, compare_ranges);
   g_array_sort (file->ranges, compare_ranges);
-  g_array_sort (file->data, lu_code_compare_addresses);
   return file->ranges->len > 0;
 }
 
@@ -210,11 +200,22 @@ segment_of (const LuCodeFile *self, guint64 address, gsize size)
              : NULL;
 }
 
+/* Returns where a segment of data is in the file. */
+static guint64
+file_offset_of (const LuCodeFile *self, const LuCodeBytes *segment)
+{
+  const LuElfProgramHeader *header = self->headers.program_headers;
+
+  while (header->type != PT_LOAD || (header->flags & PF_X) != 0 || header->vaddr != segment->start
+         || header->file_size != segment->size)
+    header++;
+  return header->file_offset;
+}
+
 /* Reads from a segment of data, at most DATA_PIECE bytes; what is behind them, too. */
 static gboolean
 read_data (LuCodeFile *self, const LuCodeBytes *segment, guint64 address, guint8 *bytes, gsize size)
 {
-  guint place = lu_code_file_first (self->data, segment->start);
   gsize n = MIN (DATA_PIECE, segment->size - (address - segment->start));
 
   if (address < self->piece_start || address - self->piece_start > self->piece_size
@@ -222,8 +223,7 @@ read_data (LuCodeFile *self, const LuCodeBytes *segment, guint64 address, guint8
     {
       self->piece_size = 0;
       if (!lu_elf_input_read (&self->input,
-                              g_array_index (self->data, DataPlace, place).file_offset
-                                  + (address - segment->start),
+                              file_offset_of (self, segment) + (address - segment->start),
                               self->piece, n))
         return FALSE;
       self->piece_start = address;
@@ -453,7 +453,6 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
 
   self->ranges = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
   self->segments = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
-  self->data = g_array_new (FALSE, FALSE, sizeof (DataPlace));
   self->piece = g_malloc (DATA_PIECE);
   self->functions = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
@@ -492,7 +491,6 @@ lu_code_file_free (LuCodeFile *self)
   lu_code_returns_free (self->returns);
   g_array_unref (self->ranges);
   g_array_unref (self->segments);
-  g_array_unref (self->data);
   g_free (self->piece);
   g_array_unref (self->functions);
   g_array_unref (self->pointers);

@@ -22,7 +22,6 @@ typedef struct
   GArray *ranges;   /* of LuCodeBytes, ascending: code; the bytes are in `segments` */
   GArray *segments; /* of LuCodeBytes, ascending: everything loaded, in the file; bytes owned.
                      * Data has none: it is read when something asks for it. */
-  GArray *data;     /* where segments of data are in the file, ascending */
   LuElfInput input;
   guint8 *piece; /* of data that was read last; owned */
   guint64 piece_start;
