@@ -149,6 +149,15 @@ lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_
   return entry->module;
 }
 
+LuModule *
+lu_module_cache_find_copied (LuModuleCache *self)
+{
+  const LuModuleKey key = { .kind = LU_MODULE_COPIED, .path = "//anon" };
+  gboolean is_new;
+
+  return lu_module_cache_find (self, &key, &is_new);
+}
+
 /* Most paths differ in their second byte. */
 static gboolean
 is_anonymous (const char *path)

@@ -24,6 +24,8 @@ void lu_module_cache_free (LuModuleCache *self);
 
 /* Returns the module of the key, borrowed, and creates it if it is new (*is_new). */
 LuModule *lu_module_cache_find (LuModuleCache *self, const LuModuleKey *key, gboolean *is_new);
+/* Returns the module of all code that programs have copied from their files, borrowed. */
+LuModule *lu_module_cache_find_copied (LuModuleCache *self);
 
 /* A 32-bit process has a different vDSO, mapped below 4 GiB. */
 static inline gboolean

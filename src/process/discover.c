@@ -73,7 +73,7 @@ read_maps (gint32 pid, Scan *scan)
   if (text != NULL)
     lu_proc_maps_parse (text, size, add_map, scan);
   scan->has_moved =
-      lu_moved_text_adopt (&scan->space, lu_process_table_copied_module (scan->table));
+      lu_moved_text_adopt (&scan->space, lu_module_cache_find_copied (scan->table->modules));
 }
 
 /* Reads PID (COMM) STATE and numbers, see proc_pid_stat(5). COMM may contain anything, even

@@ -60,7 +60,7 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   mapping.module = lu_process_table_module (self, mmap);
   look_for_moved_text (self, pid, &mapping);
   if (pid->has_moved_text && lu_moved_text_is_copied (&mapping))
-    mapping.module = lu_process_table_copied_module (self);
+    mapping.module = lu_module_cache_find_copied (self->modules);
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     {
       if (lu_process_has_history (pid->current))

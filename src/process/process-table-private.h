@@ -57,8 +57,6 @@ LuPid *lu_process_table_find (LuProcessTable *self, gint32 pid);
 LuPid *lu_process_table_put (LuProcessTable *self, LuProcess *process);
 /* Returns the module of a mapping. Borrowed. */
 LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap);
-/* Returns the module of code that a program has copied from its file. Borrowed. */
-LuModule *lu_process_table_copied_module (LuProcessTable *self);
 void lu_process_table_mark_unsettled (LuProcessTable *self, LuPid *pid);
 /* Notes that the process has ended with all its threads. */
 void lu_process_table_mark_dead (LuProcessTable *self, LuPid *pid, guint64 time);

@@ -118,15 +118,6 @@ lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap)
   return lu_module_cache_find (self->modules, &key, &is_new);
 }
 
-LuModule *
-lu_process_table_copied_module (LuProcessTable *self)
-{
-  const LuModuleKey key = { .kind = LU_MODULE_COPIED, .path = "//anon" };
-  gboolean is_new;
-
-  return lu_module_cache_find (self->modules, &key, &is_new);
-}
-
 void
 lu_process_table_mark_unsettled (LuProcessTable *self, LuPid *pid)
 {

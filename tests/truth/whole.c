@@ -147,15 +147,13 @@ whole_refresh (Whole *self)
   g_autofree char *path = g_strdup_printf ("/proc/%d/maps", self->pid);
   gsize size;
   g_autofree char *text = lu_fd_read_file (path, MAPS_BYTES, &size);
-  const LuModuleKey copied = { .kind = LU_MODULE_COPIED, .path = "//anon" };
   LuAddressSpace *last = self->space;
-  gboolean is_new;
 
   if (text == NULL)
     return;
   self->space = lu_address_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, self);
-  lu_moved_text_adopt (&self->space, lu_module_cache_find (self->modules, &copied, &is_new));
+  lu_moved_text_adopt (&self->space, lu_module_cache_find_copied (self->modules));
   if (is_same_space (last, self->space))
     {
       lu_address_space_unref (self->space);
