@@ -85,6 +85,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   pid = lu_process_table_put (self, process);
   pid->n_threads = 1; /* exec ends all other threads */
   pid->has_moved_text = FALSE;
+  pid->n_moved_texts = 0;
   lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);
   lu_process_table_tell_added (self, process, TRUE);
 }

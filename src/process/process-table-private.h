@@ -28,7 +28,7 @@ struct _LuPid
   gboolean leader_exited;
   gboolean dead;
   guint64 dead_round;
-  guint n_moved_texts;     /* times that its mappings were read again for moved code */
+  guint n_moved_texts;     /* times that the program's mappings were read again for moved code */
   gboolean has_moved_text; /* code of a file was seen in other memory, since its last exec */
   gboolean is_unsettled;   /* is in the list `unsettled` */
 };

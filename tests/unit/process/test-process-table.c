@@ -356,6 +356,11 @@ test_moved_text (void)
   /* A process cannot have its mappings read again and again. */
   map (table, 50, getpid (), code & ~G_GUINT64_CONSTANT (0xfff), "//anon", 0);
   g_assert_false (lu_process_table_read_moved_text (table, 55));
+  /* The next program in it may. */
+  exec (table, 60, getpid (), "next");
+  map (table, 61, getpid (), code & ~G_GUINT64_CONSTANT (0xfff), "/usr/bin/next", 77);
+  map (table, 62, getpid (), code & ~G_GUINT64_CONSTANT (0xfff), "//anon", 0);
+  g_assert_true (lu_process_table_read_moved_text (table, 65));
 }
 
 static LuModuleKind
