@@ -148,13 +148,12 @@ read_go_code (int fd, GoCode *self)
   return is_known;
 }
 
-/* Code that CFI covers */
+/* Code that CFI does not cover */
 
 typedef struct
 {
-  GArray *gaps;    /* of LuCodeRange: code without CFI; NULL: not needed */
-  GArray *joints;  /* of LuCodeRange: functions with a few bytes of code without CFI between them */
-  guint64 covered; /* bytes */
+  GArray *ranges; /* of LuCodeRange */
+  GArray *joints; /* of LuCodeRange: functions with a few bytes of code without CFI between them */
   guint64 gap_size; /* bytes of all gaps */
   guint64 done;     /* all code below is done */
   guint64 last;     /* where the last function begins; 0: not known */
@@ -163,11 +162,11 @@ typedef struct
   const LuSegment *segments;
   guint n_segments;
   const GoCode *go; /* code of Go, which has its own table; NULL: none */
-} Coverage;
+} Gaps;
 
 /* Adds the code of a range that has no CFI, unless it is only padding. */
 static void
-add_gap (Coverage *self, guint64 from, guint64 to)
+add_gap (Gaps *self, guint64 from, guint64 to)
 {
   for (guint i = 0; to - from > MAX_PADDING && i < self->n_segments; i++)
     {
@@ -178,7 +177,7 @@ add_gap (Coverage *self, guint64 from, guint64 to)
       if (!segment->executable || segment->vaddr > G_MAXUINT64 - segment->file_size
           || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
         continue;
-      g_array_append_val (self->gaps, gap);
+      g_array_append_val (self->ranges, gap);
       self->is_entry_bare |= self->entry >= gap.start && self->entry < gap.end;
       self->gap_size += gap.end - gap.start;
     }
@@ -186,17 +185,17 @@ add_gap (Coverage *self, guint64 from, guint64 to)
 
 /* Does so with a part of a range. */
 static void
-add_gap_within (Coverage *self, guint64 from, guint64 to, const LuCodeRange *part)
+add_gap_within (Gaps *self, guint64 from, guint64 to, const LuCodeRange *part)
 {
   guint64 start = MAX (from, part->start), end = MIN (to, part->end);
 
-  if (start < end && self->gaps->len < MAX_GAPS)
+  if (start < end && self->ranges->len < MAX_GAPS)
     add_gap (self, start, end);
 }
 
 /* Does so with what is not in the code of Go. */
 static void
-note_gap (Coverage *self, guint64 from, guint64 to)
+note_gap (Gaps *self, guint64 from, guint64 to)
 {
   const LuCodeRange *all = self->go != NULL ? &self->go->all : NULL;
   const GArray *foreign;
@@ -218,7 +217,7 @@ note_gap (Coverage *self, guint64 from, guint64 to)
 
 /* Adds the last function and the one at `from`, if the bytes between them are no padding. */
 static void
-note_joint (Coverage *self, guint64 from, guint64 to)
+note_joint (Gaps *self, guint64 from, guint64 to)
 {
   const LuCodeRange joint = { .start = self->last, .end = to };
 
@@ -228,16 +227,15 @@ note_joint (Coverage *self, guint64 from, guint64 to)
     g_array_append_val (self->joints, joint);
 }
 
+/* Adds what lies between the last piece that CFI covers and this one. */
 static void
 note_piece (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
 {
-  Coverage *self = user_data;
+  Gaps *self = user_data;
 
-  self->covered += to - from;
-  if (self->joints != NULL)
-    note_joint (self, from, to);
+  note_joint (self, from, to);
   self->last = fde->start == from ? from : 0;
-  if (self->gaps != NULL && self->gaps->len < MAX_GAPS)
+  if (self->ranges->len < MAX_GAPS)
     note_gap (self, self->done, from);
   self->done = to;
 }
@@ -264,18 +262,24 @@ end_cfi (LuCompiler *compiler, LuImage *image)
   lu_image_release_cfi (image);
 }
 
+static void
+add_covered (const LuFde *fde, guint64 from, guint64 to, gpointer user_data)
+{
+  *(guint64 *) user_data += to - from;
+}
+
 /* Returns whether CFI covers at least half of the code. */
 static gboolean
 is_covered (LuImage *image, guint64 size)
 {
   LuCompiler *compiler = begin_cfi (image);
-  Coverage coverage = { 0 };
+  guint64 covered = 0;
 
   if (compiler == NULL)
     return lu_image_cfi_size (image) > 0;
-  lu_compiler_foreach_piece (compiler, note_piece, &coverage);
+  lu_compiler_foreach_piece (compiler, add_covered, &covered);
   end_cfi (compiler, image);
-  return coverage.covered >= size / 2;
+  return covered >= size / 2;
 }
 
 static gboolean
@@ -490,21 +494,21 @@ read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const 
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
   g_autoptr (GArray) joints = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), kept = NULL;
-  Coverage coverage = {
-    .gaps = gaps, .joints = joints, .entry = lu_image_entry (image), .go = reading->go
+  Gaps all = {
+    .ranges = gaps, .joints = joints, .entry = lu_image_entry (image), .go = reading->go
   };
   gboolean is_worth;
 
-  reading->segments = coverage.segments = lu_image_segments (image, &coverage.n_segments);
-  reading->n_segments = coverage.n_segments;
-  lu_compiler_foreach_piece (reading->compiler, note_piece, &coverage);
-  note_gap (&coverage, coverage.done, G_MAXUINT64);
-  is_worth = coverage.gap_size >= MIN_GAPS || coverage.is_entry_bare;
+  reading->segments = all.segments = lu_image_segments (image, &all.n_segments);
+  reading->n_segments = all.n_segments;
+  lu_compiler_foreach_piece (reading->compiler, note_piece, &all);
+  note_gap (&all, all.done, G_MAXUINT64);
+  is_worth = all.gap_size >= MIN_GAPS || all.is_entry_bare;
   if ((!is_worth && joints->len == 0) || gaps->len >= MAX_GAPS)
     return NULL;
   kept = g_array_copy (joints);
   if (is_worth)
-    add_gaps (gaps, addresses, coverage.gap_size, kept);
+    add_gaps (gaps, addresses, all.gap_size, kept);
   /* Nothing else leads to joints; and samples would wait for a large file to be searched. */
   if (!is_worth || lu_file_rows_bytes (image) > LU_CODE_MAX_BYTES)
     reading->left = 0;
