@@ -5,6 +5,8 @@
 
 #include "unwind/dwfl-facts.h"
 
+#include "table/compile.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ typedef struct
   guint64 elf_address;
   guint32 module; /* id; 0: empty */
   guint8 status;
-  guint8 is_end : 1, is_signal_frame : 1, is_landing : 1, is_record : 1;
+  guint8 is_end : 1, is_signal_frame : 1, is_landing : 1, is_record : 1, is_by_bx : 1;
   guint8 self_saved;
 } Slot;
 
@@ -234,6 +236,14 @@ is_record (Dwarf_Frame *frame, const LuArch *arch)
          && is_saved_at (frame, arch->ra, 0, arch->word_size);
 }
 
+static gboolean
+is_by_bx (Dwarf_Frame *frame, const LuArch *arch)
+{
+  guint64 number, offset;
+
+  return arch != NULL && is_register_cfa (frame, &number, &offset) && number == arch->bx;
+}
+
 static LuDwflFacts
 ask_libdw (const LuDwflMapping *mapping, guint64 address)
 {
@@ -263,6 +273,7 @@ ask_libdw (const LuDwflMapping *mapping, guint64 address)
       && (is_above_cfa (mapping, ops, n_ops) || (n_ops == 0 && lacks_push (mapping, address))))
     facts.status = LU_STATUS_UNSUPPORTED_RULE;
   facts.self_saved = find_self_saved (frame);
+  facts.is_by_bx = is_by_bx (frame, arch_of (mapping));
   if (!is_signal_frame)
     find_landing (&facts, arch_of (mapping), frame);
   free (frame);
@@ -288,6 +299,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
                           .is_signal_frame = slot->is_signal_frame,
                           .is_landing = slot->is_landing,
                           .is_record = slot->is_record,
+                          .is_by_bx = slot->is_by_bx,
                           .self_saved = slot->self_saved };
   facts = ask_libdw (mapping, address);
   *slot = (Slot){ .elf_address = elf_address,
@@ -297,6 +309,7 @@ lu_dwfl_facts_find (LuDwflFactsCache *self, LuDwflAddressSpace *space, const LuD
                   .is_signal_frame = facts.is_signal_frame != FALSE,
                   .is_landing = facts.is_landing != FALSE,
                   .is_record = facts.is_record != FALSE,
+                  .is_by_bx = facts.is_by_bx != FALSE,
                   .self_saved = facts.self_saved };
   return facts;
 }
@@ -406,4 +419,19 @@ lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup, const LuArch *
     rule = LU_FP_RULE_REALIGNED;
   free (frame);
   return rule;
+}
+
+gboolean
+lu_dwfl_facts_keeps_bx (const LuDwflMapping *mapping, guint64 lookup)
+{
+  LuImage *image = lu_module_image (mapping->module);
+  g_autoptr (LuCfi) cfi = image != NULL ? lu_cfi_new_for_look_ups (image) : NULL;
+  g_autofree LuCfaRun *run = g_new (LuCfaRun, 1);
+  struct lu_rule rule;
+
+  if (cfi == NULL)
+    return FALSE;
+  rule = lu_compile_at (cfi, run, lookup - mapping->bias);
+  return rule.cfa_kind != LU_CFA_NONE && rule.cfa_kind != LU_CFA_COMPLEX
+         && lu_rule_bx_kind (&rule) == LU_SAVE_SAME;
 }

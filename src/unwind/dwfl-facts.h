@@ -21,6 +21,7 @@ typedef struct
   gboolean is_signal_frame; /* the caller was interrupted, its pc is exact */
   gboolean is_record;       /* that frame's registers are in the kernel's frame (saved_words) */
   gboolean is_landing;      /* as LU_RULE_LANDING; UNSUPPORTED_RULE: the last instructions */
+  gboolean is_by_bx;        /* the CFA is BX and a constant */
   guint8 self_saved;        /* DWARF number of a register that is found through itself; 0: none */
 } LuDwflFacts;
 
@@ -53,3 +54,8 @@ gboolean lu_dwfl_facts_sp_of_record (const LuDwflMapping *mapping, guint64 looku
 /* Returns what the unwind information says about an address, for a frame-pointer step. */
 enum lu_fp_rule lu_dwfl_facts_rule (const LuDwflMapping *mapping, guint64 lookup,
                                     const LuArch *arch);
+
+/* Returns whether CFI leaves BX as it is at this address. libdw says that it is lost where CFI does
+ * not mention it: its list of registers that the ABI preserves has another one in its place. So
+ * this reads the entry. */
+gboolean lu_dwfl_facts_keeps_bx (const LuDwflMapping *mapping, guint64 lookup);

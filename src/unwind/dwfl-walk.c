@@ -703,6 +703,82 @@ find_derived_or_ask (const Walk *walk, struct lu_rule *rule)
          && find_derived (walk->mapping, walk->lookup, rule);
 }
 
+static void
+note_bx (Walk *walk, Dwfl_Frame *state)
+{
+  Dwarf_Word value;
+
+  if (dwfl_frame_reg (state, walk->arch->bx, &value) != 0)
+    return;
+  walk->bx.value = value;
+  walk->bx.n_frames = walk->stack->n_frames;
+}
+
+/* Returns whether the frames below the last one have left BX to it, although libdw says that it is
+ * lost. */
+static gboolean
+has_kept_bx (const Walk *walk)
+{
+  const LuStack *stack = walk->stack;
+  guint i = walk->bx.n_frames;
+
+  if (i == 0 || i == stack->n_frames)
+    return FALSE;
+  for (; i < stack->n_frames; i++)
+    {
+      const LuFrame *callee = &stack->frames[i - 1];
+      guint back = i == 1 ? walk->leaf_back : (callee->flags & LU_FRAME_RETURN_ADDRESS) != 0;
+      guint64 lookup = callee->pc - back;
+      const LuDwflMapping *mapping = lu_dwfl_address_space_find (walk->space, lookup);
+
+      if (mapping == NULL || !lu_dwfl_facts_keeps_bx (mapping, lookup))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Has libdwfl start again with the last frame, and BX. */
+static int
+begin_with_bx (Walk *walk, Dwfl_Frame *state)
+{
+  const LuArch *arch = walk->arch;
+  Dwarf_Word value;
+
+  walk->saved_bits = 0;
+  for (guint bit = 0; bit < arch->n_registers; bit++)
+    if (arch->dwarf_numbers[bit] >= 0
+        && dwfl_frame_reg (state, (guint) arch->dwarf_numbers[bit], &value) == 0)
+      save (walk, bit, value);
+  save (walk, lu_arch_perf_bit (arch, arch->bx), walk->bx.value);
+  save (walk, arch->perf_pc, walk->lookup);
+  walk->has_saved = walk->is_to_begin = walk->bx.is_again = TRUE;
+  return DWARF_CB_ABORT;
+}
+
+/* Returns whether libdwfl visits the last frame again. */
+static gboolean
+is_again (Walk *walk)
+{
+  gboolean was_again = walk->bx.is_again;
+
+  walk->bx.is_again = FALSE;
+  if (was_again)
+    walk->has_begun = FALSE;
+  return was_again;
+}
+
+/* Has libdwfl step from the last frame. */
+static int
+leave_frame (Walk *walk, Dwfl_Frame *state, const LuDwflFacts *facts)
+{
+  walk->is_signal_frame = facts->is_signal_frame || walk->is_preempting;
+  walk->is_landing = facts->is_landing;
+  walk->self_saved = facts->self_saved;
+  if (facts->is_by_bx && has_kept_bx (walk))
+    return begin_with_bx (walk, state);
+  return facts->is_record ? go_on_interrupted (walk) : DWARF_CB_OK;
+}
+
 static int
 visit_frame (Dwfl_Frame *state, void *data)
 {
@@ -714,6 +790,8 @@ visit_frame (Dwfl_Frame *state, void *data)
   Dwarf_Addr pc;
   Dwarf_Word fp;
 
+  if (is_again (walk))
+    return DWARF_CB_OK;
   if (!dwfl_frame_pc (state, &pc, NULL) || !advance (walk, state))
     return finish (walk, LU_STATUS_BAD_RETURN_ADDRESS, last_pc (walk));
   if (walk->is_preempting && !walk->has_begun)
@@ -736,6 +814,7 @@ visit_frame (Dwfl_Frame *state, void *data)
     return finish (walk, LU_STATUS_DEPTH_LIMIT, last_pc (walk));
   if (walk->mapping == NULL)
     return finish (walk, LU_STATUS_NO_MAPPING, pc);
+  note_bx (walk, state);
   if (walk->stack->n_frames % FRAMES_PER_CLOCK == 0 && lu_thread_cpu_ns () > walk->deadline)
     return finish (walk, LU_STATUS_OVER_BUDGET, pc);
 
@@ -761,10 +840,7 @@ visit_frame (Dwfl_Frame *state, void *data)
     return walk->is_finished ? DWARF_CB_ABORT : finish (walk, facts.status, pc);
   if (walk->has_lost_sp)
     return finish (walk, LU_STATUS_UNSUPPORTED_RULE, pc);
-  walk->is_signal_frame = facts.is_signal_frame || walk->is_preempting;
-  walk->is_landing = facts.is_landing;
-  walk->self_saved = facts.self_saved;
-  return facts.is_record ? go_on_interrupted (walk) : DWARF_CB_OK;
+  return leave_frame (walk, state, &facts);
 }
 
 /* Returns whether a return address of 0 ends the stack (is_end() in walk-frame.c). */

@@ -14,6 +14,14 @@
 
 #include "lu/stack.h"
 
+/* BX, which libdw loses (lu_dwfl_facts_keeps_bx()), in the last frame that has it. */
+typedef struct
+{
+  guint64 value;
+  guint n_frames;    /* up to that frame; 0: none has it */
+  gboolean is_again; /* libdwfl starts again with a frame that it has visited, and BX */
+} LuDwflBx;
+
 typedef struct
 {
   const LuArch *arch;
@@ -66,6 +74,7 @@ typedef struct
   gboolean is_preempting; /* Go's runtime.asyncPreempt */
   gboolean is_landing;    /* see dwfl-facts.h */
   guint8 self_saved;      /* see dwfl-facts.h */
+  LuDwflBx bx;
 
   /* Reads since then. The return address is read last, because its DWARF number is the highest. */
   guint n_reads;

@@ -172,6 +172,85 @@ __asm__(".text\n"
         "  popq %rbx\n"
         "  ret\n");
 
+/* Code whose frame is found by rbx, which the function that it calls at *%rdx does not mention: the
+ * third one, which stops, has saved it. The return addresses of all three go to the beginning of
+ * the list. One of the functions in the middle says that rbx is lost. */
+void by_bx (uintptr_t *list, uintptr_t n, void (*middle) (void));
+void keeps_bx (void);
+void loses_bx (void);
+__asm__(".text\n"
+        "by_bx:\n"
+        "  .cfi_startproc\n"
+        "  movq (%rsp), %rax\n"
+        "  movq %rax, 16(%rdi)\n"
+        "  pushq %rbx\n"
+        "  .cfi_def_cfa 7, 16\n"
+        "  .cfi_offset 3, -16\n"
+        "  movq %rsp, %rbx\n"
+        "  .cfi_def_cfa 3, 16\n"
+        "  andq $-64, %rsp\n"
+        "  call *%rdx\n"
+        "  movq %rbx, %rsp\n"
+        "  popq %rbx\n"
+        "  .cfi_def_cfa 7, 8\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        "keeps_bx:\n"
+        "  .cfi_startproc\n"
+        "  movq (%rsp), %rax\n"
+        "  movq %rax, 8(%rdi)\n"
+        "  call stops_with_bx\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        "loses_bx:\n"
+        "  .cfi_startproc\n"
+        "  .cfi_undefined 3\n"
+        "  movq (%rsp), %rax\n"
+        "  movq %rax, 8(%rdi)\n"
+        "  call stops_with_bx\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        "stops_with_bx:\n"
+        "  .cfi_startproc\n"
+        "  movq (%rsp), %rax\n"
+        "  movq %rax, (%rdi)\n"
+        "  pushq %rbx\n"
+        "  .cfi_def_cfa 7, 16\n"
+        "  .cfi_offset 3, -16\n"
+        "  movq %rdi, %rax\n"
+        "  movq %rsi, %rbx\n"
+        "  int3\n"
+        "  popq %rbx\n"
+        "  .cfi_def_cfa 7, 8\n"
+        "  ret\n"
+        "  .cfi_endproc\n");
+
+static NOINLINE void
+calls_by_bx (void (*middle) (void))
+{
+  ENTER ();
+  for (unsigned i = 0; i < n_chain; i++)
+    returns[3 + i] = chain[n_chain - 1 - i];
+  by_bx (returns, n_chain + 3, middle);
+  HERE ();
+}
+
+static NOINLINE void
+calls_keeps_bx (void)
+{
+  ENTER ();
+  calls_by_bx (keeps_bx);
+  HERE ();
+}
+
+static NOINLINE void
+calls_loses_bx (void)
+{
+  ENTER ();
+  calls_by_bx (loses_bx);
+  HERE ();
+}
+
 static NOINLINE void
 calls_bare (void)
 {
@@ -265,6 +344,10 @@ run (int argc, char **argv)
     return outer (argc, calls_realigned);
   if (strcmp (what, "bare") == 0)
     return outer (argc, calls_bare);
+  if (strcmp (what, "keeps-bx") == 0)
+    return outer (argc, calls_keeps_bx);
+  if (strcmp (what, "loses-bx") == 0)
+    return outer (argc, calls_loses_bx);
   if (strcmp (what, "generated") == 0)
     return generated (atoi (argv[2]), leaf);
 #endif

@@ -100,6 +100,19 @@ test_realigned (gconstpointer build)
   check_run (build, "realigned", NULL, G_MAXUINT, LU_STATUS_COMPLETE);
 }
 
+/* libdw loses rbx where CFI does not mention it. */
+static void
+test_keeps_bx (gconstpointer build)
+{
+  check_run (build, "keeps-bx", NULL, G_MAXUINT, LU_STATUS_COMPLETE);
+}
+
+static void
+test_loses_bx (gconstpointer build)
+{
+  check_run (build, "loses-bx", NULL, 2, LU_STATUS_UNSUPPORTED_RULE);
+}
+
 static void
 test_recursion (gconstpointer build)
 {
@@ -467,6 +480,9 @@ main (int argc, char **argv)
     }
   add ("realigned", "pie", test_realigned);
   add ("realigned", "debug-frame", test_realigned);
+  add ("keeps-bx", "pie", test_keeps_bx);
+  add ("keeps-bx", "prelinked", test_keeps_bx);
+  add ("loses-bx", "pie", test_loses_bx);
   add ("depth", "pie", test_depth);
   add ("truncated", "pie", test_truncated);
   add ("truncated", "m32", test_truncated);
