@@ -299,6 +299,25 @@ is_borne_out (const Pair *pair, guint same)
          || (same == bpf_unwound->n_frames && is_stopped (bpf_unwound));
 }
 
+/* Returns whether an engine that bears out the first frames ended in code without CFI. Where it
+ * ends there depends on what earlier samples have shown, which each engine and each CPU remembers
+ * for itself. */
+static gboolean
+is_in_doubt (const Pair *pair, guint same)
+{
+  const LuStack *copied = pair->reference;
+
+  return same == copied->n_frames && same < pair->tested->n_frames
+         && (copied->status == LU_STATUS_JIT || copied->status == LU_STATUS_NO_UNWIND_INFO);
+}
+
+static gboolean
+is_same_stack (const Pair *pair, guint same)
+{
+  return same == pair->reference->n_frames && same == pair->tested->n_frames
+         && pair->reference->status == pair->tested->status;
+}
+
 /* The caller of HotSpot's leaves. BPF reads the code of such a leaf, which the engines cannot, and
  * so knows whether it has set up its frame or only pushed the frame pointer. */
 
@@ -462,6 +481,7 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
   const Pair pairs[] = { { self->tested->ops->name, "bpf", &self->other, bpf_unwound, sample },
                          { self->reference->ops->name, "bpf", comparison->stack, bpf_unwound,
                            sample } };
+  guint same[G_N_ELEMENTS (pairs)];
 
   compare_kernel (self, comparison);
   /* There was no time to unwind it, and self->other is another sample's. */
@@ -469,15 +489,16 @@ check_compare (LuUnwinder *unwinder, const LuSample *sample, LuAddressSpace *spa
     return;
   lu_count (&self->parent.counters, LU_COUNTER_BPF_COMPARED);
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    same[i] = first_difference (pairs[i].reference, bpf_unwound, FRAME_WAYS);
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
     {
-      guint same = first_difference (pairs[i].reference, bpf_unwound, FRAME_WAYS);
-
-      if (is_borne_out (&pairs[i], same)
+      if (is_borne_out (&pairs[i], same[i])
+          || (is_in_doubt (&pairs[i], same[i]) && is_same_stack (&pairs[!i], same[!i]))
           || is_borne_out_by_caller (self, i == 0 ? self->tested : self->reference, &pairs[i],
                                      space))
         continue;
       lu_count (&self->parent.counters, LU_COUNTER_BPF_DIFFER);
-      tell (self, space, lu_arch_of_regs (&sample->regs), &pairs[i], same);
+      tell (self, space, lu_arch_of_regs (&sample->regs), &pairs[i], same[i]);
       return;
     }
 }

@@ -271,6 +271,56 @@ test_bpf_allowed (void)
     }
 }
 
+/* An engine may end in code without CFI where a BPF walk goes on, if the other one has found all of
+ * its frames. */
+static void
+test_bpf_doubt (void)
+{
+  static const struct
+  {
+    LuStatus status; /* of the tested engine's stack, which is a frame shorter */
+    gboolean both;   /* the reference's is, too */
+    guint wrong;     /* the frame of the BPF walk that is; 0: none */
+    gboolean is_different;
+  } cases[] = {
+    { LU_STATUS_JIT, FALSE, 0, FALSE },
+    { LU_STATUS_NO_UNWIND_INFO, FALSE, 0, FALSE },
+    { LU_STATUS_BAD_RETURN_ADDRESS, FALSE, 0, TRUE },
+    { LU_STATUS_JIT, TRUE, 0, TRUE },
+    { LU_STATUS_JIT, FALSE, 2, TRUE },
+    { LU_STATUS_JIT, FALSE, G_MAXUINT, TRUE }, /* the last one */
+  };
+  g_autoptr (Tracee) tracee = start ();
+  g_autofree LuStack *stack = g_new (LuStack, 1), *bpf_unwound = g_new (LuStack, 1);
+
+  for (gsize i = 0; tracee != NULL && i < G_N_ELEMENTS (cases); i++)
+    {
+      Told told = { 0 };
+      g_autoptr (LuUnwinder) check =
+          lu_check_new (lu_unwinder_dwfl.new(NULL), liar_new (), remember, &told);
+      LuComparison comparison = { .stack = stack, .bpf_unwound = bpf_unwound };
+      LuCounters counters = { 0 };
+
+      lie = LIE_CUT;
+      cut_status = cases[i].status;
+      more_flags = 0;
+      unwind (check, tracee, stack);
+      *bpf_unwound = *stack;
+      if (cases[i].wrong > 0)
+        bpf_unwound->frames[MIN (cases[i].wrong, stack->n_frames - 1)].pc += 8;
+      if (cases[i].both)
+        {
+          stack->n_frames--;
+          stack->status = cases[i].status;
+        }
+      check->ops->compare (check, &tracee->sample, tracee->space, &comparison);
+      lu_counters_add (&counters, &check->counters);
+      g_assert_cmpuint (lu_counters_get (&counters, LU_COUNTER_BPF_DIFFER), ==,
+                        cases[i].is_different);
+      g_free (told.report);
+    }
+}
+
 /* A BPF walk may pass a leaf of HotSpot's where the engines end: they must then find the same
  * frames from its caller on. The leaf here has just pushed the frame pointer of a real stack. */
 static void
@@ -467,6 +517,7 @@ main (int argc, char **argv)
   g_test_add_func ("/check/kernel-frames", test_kernel_frames);
   g_test_add_func ("/check/bpf-frames", test_bpf_frames);
   g_test_add_func ("/check/bpf-allowed", test_bpf_allowed);
+  g_test_add_func ("/check/bpf-doubt", test_bpf_doubt);
   g_test_add_func ("/check/bpf over budget", test_bpf_over_budget);
   g_test_add_func ("/check/bpf and a leaf of HotSpot", test_bpf_hotspot_leaf);
   g_test_add_func ("/check/others", test_others);
