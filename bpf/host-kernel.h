@@ -80,7 +80,7 @@ struct
   __type (value, struct lu_bpf_process);
 } processes SEC (".maps");
 
-/* One value per CPU, 198 KiB each. The values of a per-CPU map have at most 32 KiB. */
+/* One value per CPU, 201 KiB each. The values of a per-CPU map have at most 32 KiB. */
 struct
 {
   __uint (type, BPF_MAP_TYPE_ARRAY);

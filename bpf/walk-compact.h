@@ -81,14 +81,23 @@ move_to_caller (struct compact_frame *frame, lu_compact_rule rule, uint64_t cfa,
   frame->sp = cfa;
 }
 
+/* For measurements without remembered rules. */
+static inline void
+forget_last (struct walk *walk)
+{
+  uint64_t place = remembered_at (walk->last.key);
+
+  HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
+  walk->remembered.rules[place].key = walk->last.key = 0;
+}
+
 /* Makes one step. RULE: the compact rule does not do here. */
 static inline __attribute__ ((always_inline)) int64_t
 step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
                 const struct compact_range *range)
 {
   uint64_t lookup = frame->pc - (frame->mark >> 63), key = lookup + range->to_key;
-  uint64_t place = remembered_at (key), index = frame->at, cfa;
-  struct remembered *remembered;
+  uint64_t index = frame->at, cfa;
   const uint64_t *pair;
   lu_compact_rule rule;
 
@@ -96,22 +105,31 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
     return NEXT_MAPPING;
   if (ARCH_HAS_LINK && (frame->known & LU_LOST_SP) != 0)
     return NEXT_RULE;
-  HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
-  remembered = &walk->remembered.rules[place];
-  if (remembered->key != key)
+  if (key != walk->last.key)
     {
-      int64_t result = walk_rule (ref, lookup);
+      uint64_t place = remembered_at (key);
+      struct remembered *remembered;
 
-      if (result != NEXT_ON)
-        return result;
+      HOST_BOUND (place, (1 << REMEMBERED_BITS) - 1);
+      remembered = &walk->remembered.rules[place];
+      if (remembered->key != key)
+        {
+          int64_t result = walk_rule (ref, lookup);
+
+          if (result != NEXT_ON)
+            return result;
+        }
+      walk->last.key = key;
+      walk->last.rule = remembered->rule;
+      HOST_BOUND (index, N_TOUCHED_RULES - 1);
+      walk->touched.rules[index] = (uint16_t) place;
     }
-  rule = remembered->rule;
+  rule = *(volatile lu_compact_rule *) &walk->last.rule;
   if (frame->at >= range->limit)
     return NEXT_DEPTH;
+  index = frame->at;
   HOST_BOUND (index, N_PCS - 1);
   walk->pcs[index] = frame->pc | frame->mark;
-  HOST_BOUND (index, N_TOUCHED_RULES - 1);
-  walk->touched.rules[index] = (uint16_t) place;
   cfa = find_compact_cfa (frame, rule);
   if (cfa - frame->sp - LU_COMPACT_ROOM (rule) >= MAX_ROOM)
     {
@@ -124,7 +142,7 @@ step_compactly (walk_ref ref, struct walk *walk, struct compact_frame *frame,
   if (pair == NULL || pair[1] == 0)
     return NEXT_RULE;
   if ((host_config.flags & LU_BPF_NO_CACHE) != 0)
-    remembered->key = 0;
+    forget_last (walk);
   move_to_caller (frame, rule, cfa, pair);
   return NEXT_ON;
 }

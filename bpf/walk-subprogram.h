@@ -15,9 +15,9 @@
  * separately. */
 #define FEW_TURNS   8 /* between two looks at the clock */
 #define ROUND_TURNS 128
-/* Each frame takes at most three subprograms: for its mapping, its rule, and itself. One round is
- * added for a walk that starts again. */
-#define ROUNDS(max_frames) ((max_frames) *3 / ROUND_TURNS + 2)
+/* Each frame takes at most two turns: for its mapping and for itself. One round is added for a walk
+ * that starts again, or that passes the kernel's probes. */
+#define ROUNDS(max_frames) ((max_frames) *2 / ROUND_TURNS + 2)
 
 /* Starts at walk->regs, after the kernel's pcs, in walk->process. */
 HOST_SUBPROGRAM int64_t
@@ -40,6 +40,7 @@ begin_walk (walk_ref ref)
 #endif
   walk->bx_at = 0;
   walk->window.n_words = walk->window.n_pairs = 0;
+  walk->last.key = 0;
   walk->mark = 0;
   walk->ucontext = 0;
   walk->frame_kind = LU_FRAME_KIND_SAMPLED;

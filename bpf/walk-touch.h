@@ -15,6 +15,8 @@
 /* Lines of a walk that are used in most samples, from its beginning, and of its record. */
 #define STATE_LINES  16
 #define RECORD_LINES 4
+/* A window has more, of which most walks of real programs need a part. */
+#define WINDOW_LINES 16
 /* The counters of finished walks. */
 #define COUNTER_LINES 5
 
@@ -59,7 +61,7 @@ touch_walk (const struct walk *walk, uint32_t cpu)
 
   touch_lines (walk, STATE_LINES);
   touch_lines (&walk->record, RECORD_LINES);
-  touch_lines (&walk->window, sizeof walk->window / LINE_BYTES);
+  touch_lines (&walk->window, WINDOW_LINES);
 #pragma unroll
   for (int i = 0; i < N_TOUCHED_RULES; i++)
     {

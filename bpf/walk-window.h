@@ -10,26 +10,29 @@
 
 #include "host.h"
 
-/* Reads the window that begins with the cache line of the address, or further below where the page
- * ends too soon. Returns 0 if `size` bytes at the address are in the window. */
+/* Reads the window from the cache line of the address to the end of the page; only the pair at the
+ * address if that lies in two pages. Returns 0 if `size` bytes at the address are in the window. */
 HOST_SUBPROGRAM int64_t
 move_window (walk_ref ref, uint64_t address, uint64_t size)
 {
   struct walk *walk = host_walk (ref);
-  uint64_t line = address & ~(uint64_t) (LINE_BYTES - 1);
-  uint64_t last = (address | (PAGE_BYTES - 1)) + 1 - WINDOW_BYTES;
-  uint64_t at = line < last ? line : last;
+  uint64_t at = address & ~(uint64_t) (LINE_BYTES - 1), bytes = ~address;
 
   if (walk == NULL)
     return -1;
-  if (address - at > WINDOW_BYTES - size)
-    at = address;
+  HOST_BOUND (bytes, WINDOW_BYTES - 1);
+  bytes = (bytes | (LINE_BYTES - 1)) + 1;
+  if (address - at + size > bytes)
+    {
+      at = address;
+      bytes = PAIR_BYTES;
+    }
   walk->window.at = at;
   walk->window.n_words = walk->window.n_pairs = 0;
-  if (host_read_window (walk->window.bytes, WINDOW_BYTES, at) != 0)
+  if (host_read_window (walk->window.bytes, (uint32_t) bytes, at) != 0)
     return -1;
-  walk->window.n_words = WINDOW_BYTES - sizeof (uint64_t) + 1;
-  walk->window.n_pairs = WINDOW_BYTES - PAIR_BYTES + 1;
+  walk->window.n_words = bytes - sizeof (uint64_t) + 1;
+  walk->window.n_pairs = bytes - PAIR_BYTES + 1;
   return 0;
 }
 

@@ -85,9 +85,9 @@ negative_bit (uint64_t value)
   return value;
 }
 
-/* Bytes of the stack that are read at once. A read takes the same time for 16 bytes as for 512. */
-#define WINDOW_BYTES 1024
-#define PAGE_BYTES   4096
+#define PAGE_BYTES 4096
+/* Bytes of the stack that are read at once, at most. */
+#define WINDOW_BYTES PAGE_BYTES
 #define LINE_BYTES   64
 /* FP and the return address; the most that is taken out of the window at once. */
 #define PAIR_BYTES 16
@@ -153,6 +153,7 @@ struct walk
   struct lu_rule rule;                /* for NEXT_RARE */
   struct lu_regs step;                /* for NEXT_RARE */
   uint64_t saved;                     /* a register saved by the frame */
+  struct remembered last;             /* the rule of the last frame, which often calls itself */
 
   struct lu_bpf_process process; /* a copy of the entry in use */
   uint32_t has_entry;            /* the entry of an ancestor counts */

@@ -74,6 +74,7 @@ set_up (GRand *rand, lu_compact_rule compact)
   walk->remembered.rules[place] = (struct remembered){ .key = pc, .rule = compact };
   walk->place = (struct visited_mapping){ .start = CODE, .size = SIZE, .rules_size = SIZE };
   walk->window.n_words = walk->window.n_pairs = 0;
+  walk->last.key = 0;
   walk->pc = pc;
   walk->sp = STACK + 8 * (guint64) below (rand, N_WORDS / 2);
   walk->fp = below (rand, 8) == 0 ? g_rand_int (rand) : walk->sp + 8 * (guint64) below (rand, 8);
