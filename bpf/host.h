@@ -19,7 +19,8 @@
  *   host_read_code (to, size, address)   the same of code only
  *   host_call_before (walk, pc)     enum lu_call_kind, of a return address into walk->seen
  *   host_find_vma (ref, address)   sets walk->found by the kernel's own mappings; 0: it cannot
- *   host_sampled_at (ref, pc)   the pc of the sample, or where it should be; corrects walk->sp, too
+ *   host_sampled_at (ref, pc)   the pc of a sample in kernel mode, or where it should be; corrects
+ *                             walk->sp, too
  *   host_leave_probe (ref)    sets walk->caller if the next frame is where a uprobe led; else 0
  *   host_clock ()             CLOCK_MONOTONIC in ns
  *   HOST_READS_INTERPRETERS   1 or 0; the next ones are for 1

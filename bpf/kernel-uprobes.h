@@ -169,7 +169,7 @@ host_sampled_at (walk_ref ref, uint64_t pc)
   uint8_t byte = 0;
 
   if (!ARCH_PASSES_BREAKPOINT || walk == NULL || !bpf_core_field_exists (task->utask)
-      || (walk->record.flags & LU_BPF_RECORD_KERNEL) == 0 || READ (task, utask) == 0)
+      || READ (task, utask) == 0)
     return pc;
   if (is_leaving (ref, walk, pc))
     {

@@ -29,7 +29,7 @@ begin_walk (walk_ref ref)
   if (walk == NULL)
     return GIVE_UP (INTERNAL);
   walk->sp = walk->regs[REG_SP];
-  walk->pc = host_sampled_at (ref, walk->regs[REG_PC]);
+  walk->pc = walk->regs[REG_PC];
   walk->fp = walk->regs[REG_FP];
 #if ARCH_HAS_LINK
   walk->link = walk->regs[REG_LINK];
@@ -52,6 +52,8 @@ begin_walk (walk_ref ref)
   walk->last_fp = 0;
   walk->failed_ea = 0;
   walk->vma_marks = 0;
+  if ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0)
+    walk->pc = host_sampled_at (ref, walk->pc);
   return NEXT_ON;
 }
 

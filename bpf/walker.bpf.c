@@ -104,7 +104,6 @@ static inline int
 is_same (const struct walk *walk, int is_leader)
 {
   struct lu_bpf_identity *identity = find_identity (walk);
-  struct task_struct *any = (struct task_struct *) bpf_get_current_task ();
   uint64_t start_time, exec_id;
 
   if (identity == NULL)
@@ -114,10 +113,13 @@ is_same (const struct walk *walk, int is_leader)
       struct task_struct *task = (struct task_struct *) bpf_get_current_task_btf ();
 
       exec_id = task->self_exec_id + 1;
-      start_time = is_leader ? task->start_boottime : start_time_of (any);
+      start_time = is_leader ? task->start_boottime
+                             : start_time_of ((struct task_struct *) bpf_get_current_task ());
     }
   else
     {
+      struct task_struct *any = (struct task_struct *) bpf_get_current_task ();
+
       exec_id = READ (any, self_exec_id) + 1;
       start_time = start_time_of (any);
     }
@@ -213,11 +215,12 @@ find_process (walk_ref ref, uint64_t id)
 static inline uint64_t
 find_announcer (const struct walk *walk, int64_t published)
 {
-  struct task_struct *any = (struct task_struct *) bpf_get_current_task (), *leader;
   const struct lu_bpf_identity *identity = find_identity (walk);
+  struct task_struct *any, *leader;
 
   if (published == NEXT_ON)
     return identity != NULL ? lu_bpf_announcer (identity->start_time, identity->exec_id) : 0;
+  any = (struct task_struct *) bpf_get_current_task ();
   leader = (struct task_struct *) READ (any, group_leader);
   if ((READ (leader, flags) & PF_FORKNOEXEC) != 0)
     return 0;
@@ -230,8 +233,8 @@ HOST_SUBPROGRAM uint64_t
 find_arguments (walk_ref ref, int64_t published)
 {
   struct walk *walk = host_walk (ref);
-  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
   struct lu_bpf_arguments *head;
+  struct task_struct *task;
   struct mm_struct *mm;
   uint64_t *announced, announcer, at, start, size;
 
@@ -244,6 +247,7 @@ find_arguments (walk_ref ref, int64_t published)
   walk->touched.announcer = (uint32_t) at;
   if (announcer == 0 || announced[at] == announcer)
     return 0;
+  task = (struct task_struct *) bpf_get_current_task ();
   mm = (struct mm_struct *) READ (task, mm);
   start = READ (mm, arg_start);
   size = READ (mm, arg_end) - start;
@@ -290,15 +294,18 @@ copy_registers (struct walk *walk, const struct bpf_perf_event_data *ctx)
 }
 
 /* Copies the registers that the task continues with in user mode. FALSE: they are out of reach.
- * Older kernels have them only in the context of samples in user mode, word by word; each word
- * takes as long to load as a walk takes. */
+ * Loads take half of the time that a helper's copy takes. Older kernels have the registers only in
+ * the context of samples in user mode; the kernel rewrites each read of that, which takes as long
+ * as a walk. */
 static inline int
 copy_user_registers (struct walk *walk, const struct bpf_perf_event_data *ctx, int64_t is_kernel)
 {
   if ((host_config.flags & LU_BPF_TASK_REGS) != 0)
-    return bpf_probe_read_kernel (walk->regs, sizeof walk->regs,
-                                  (void *) bpf_task_pt_regs (bpf_get_current_task_btf ()))
-           == 0;
+    {
+      arch_copy_registers (walk->regs,
+                           (const uint64_t *) bpf_task_pt_regs (bpf_get_current_task_btf ()));
+      return 1;
+    }
   if (is_kernel)
     return 0;
   copy_registers (walk, ctx);
@@ -333,20 +340,22 @@ copy_user_context (struct walk *walk, struct bpf_perf_event_data *ctx)
 static inline int
 has_returned_stack (const struct walk *walk)
 {
-  struct task_struct *task = (struct task_struct *) bpf_get_current_task ();
-  struct task_struct *parent;
+  struct task_struct *task, *parent;
   uint64_t mm;
 
-  if ((walk->record.flags & LU_BPF_RECORD_KERNEL) == 0 || !ARCH_MAY_LEAVE (walk->regs)
-      || READ (task, vfork_done) != 0)
+  if (!ARCH_MAY_LEAVE (walk->regs))
+    return 0;
+  task = (struct task_struct *) bpf_get_current_task ();
+  if (READ (task, vfork_done) != 0)
     return 0;
   parent = (struct task_struct *) READ (task, real_parent);
   mm = READ (task, mm);
   return mm != 0 && READ (parent, mm) == mm;
 }
 
-/* Returns the result, but OTHER_STACK if the words of the stack may be those of another process:
- * then only the sampled place is sure. Such a stack is not copied either. */
+/* Returns the result of a walk from kernel mode, but OTHER_STACK if the words of the stack may be
+ * those of another process: then only the sampled place is sure. Such a stack is not copied either.
+ */
 HOST_SUBPROGRAM int64_t
 settle (walk_ref ref, int64_t result)
 {
@@ -468,9 +477,9 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   HOST_FORGET (walk, published);
   if (published >= NEXT_GIVE_UP && !can_go_by_vmas (published))
     return published;
-  HOST_FORGET (walk, published);
   if (published == NEXT_ON)
     touch_mappings (walk);
+  HOST_FORGET (walk, published);
   result = copy_user_context (walk, ctx);
   if (result != NEXT_ON)
     return result;
@@ -479,7 +488,9 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   result = published == NEXT_ON ? begin_walk (ref) : go_by_vmas (ref, published);
   if (result == NEXT_ON)
     result = make_walk (walk, ref);
-  result = settle (ref, result);
+  HOST_FORGET (walk, result);
+  if ((walk->record.flags & LU_BPF_RECORD_KERNEL) != 0)
+    result = settle (ref, result);
   HOST_FORGET (walk, result);
   tell_functions (walk, ctx, ref);
   return is_bpf_unwound (result) ? emit (walk, ctx, result) : result;

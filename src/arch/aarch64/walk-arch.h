@@ -103,6 +103,15 @@ struct thread_struct
   } uw;
 } __attribute__ ((preserve_access_index));
 
+/* Copies the words of struct pt_regs that walks use. */
+static inline void
+arch_copy_registers (uint64_t *to, const uint64_t *from)
+{
+#pragma unroll
+  for (int i = 0; i < N_REGS; i++)
+    to[i] = ((const volatile uint64_t *) from)[i];
+}
+
 /* The thread pointer; the kernel keeps it up to date when it switches tasks. */
 #define ARCH_THREAD_POINTER thread.uw.tp_value
 #endif

@@ -121,6 +121,18 @@ struct thread_struct
   unsigned long fsbase;
 } __attribute__ ((preserve_access_index));
 
+/* Copies the words of struct pt_regs that walks use, as the kernel's types allow: cs has 16 bits
+ * (since Linux 6.9). */
+static inline void
+arch_copy_registers (uint64_t *to, const uint64_t *from)
+{
+#pragma unroll
+  for (int i = 0; i <= REG_PC; i++)
+    to[i] = ((const volatile uint64_t *) from)[i];
+  to[REG_CS] = *(const volatile uint16_t *) &from[REG_CS];
+  to[REG_SP] = *(const volatile uint64_t *) &from[REG_SP];
+}
+
 /* The thread pointer: the kernel keeps it up to date when the C library sets it, and when it
  * switches tasks. */
 #define ARCH_THREAD_POINTER thread.fsbase
