@@ -112,6 +112,7 @@ go_by_vmas (walk_ref ref, int64_t result)
   walk->by_vmas = 1;
   walk->why = result;
   walk->process.flags = LU_BPF_PROCESS_PENDING;
+  walk->copied.tgid = 0;
   return begin_walk (ref);
 }
 

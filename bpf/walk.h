@@ -132,6 +132,13 @@ struct touched
   uint32_t identity, announcer;        /* indexes */
 };
 
+/* The entry of which walk.process is a copy, without changes. */
+struct copied_entry
+{
+  uint64_t changes; /* lu_bpf_shared.process_changes before it was copied */
+  uint32_t tgid;    /* 0: none */
+};
+
 struct walk
 {
   struct touched touched;
@@ -156,9 +163,10 @@ struct walk
   struct remembered last;             /* the rule of the last frame, which often calls itself */
 
   struct lu_bpf_process process; /* a copy of the entry in use */
-  uint32_t has_entry;            /* the entry of an ancestor counts */
-  uint32_t by_vmas;              /* mappings are looked up in the kernel's own list */
-  int64_t why;                   /* by_vmas: the result that made it necessary */
+  struct copied_entry copied;
+  uint32_t has_entry; /* the entry of an ancestor counts */
+  uint32_t by_vmas;   /* mappings are looked up in the kernel's own list */
+  int64_t why;        /* by_vmas: the result that made it necessary */
   uint64_t vma_marks;
   uint64_t forgotten; /* for HOST_FORGET() */
   uint64_t word_at;   /* the next word to check */

@@ -68,20 +68,32 @@ start_time_of (struct task_struct *task)
   return READ (leader, start_boottime);
 }
 
-/* Copies the entry of the process to walk->process. Returns FALSE if there is none. n_mappings is 0
- * if it was read while it was written. */
+/* Copies the entry of the process to walk->process, unless it is there from an earlier sample on
+ * this CPU and no entry has changed since. Returns FALSE if there is none. n_mappings is 0 if it
+ * was read while it was written. */
 HOST_SUBPROGRAM int64_t
-find_entry (walk_ref ref, uint32_t tgid)
+find_entry (walk_ref ref, uint64_t tgid)
 {
-  const struct lu_bpf_process *found = bpf_map_lookup_elem (&processes, &tgid);
+  uint64_t changes = *(const volatile uint64_t *) &host_shared->process_changes;
+  const struct lu_bpf_process *found;
   struct walk *walk = host_walk (ref);
+  uint32_t key;
 
-  if (found == NULL || walk == NULL)
+  if (walk == NULL)
+    return 0;
+  if (walk->copied.tgid == (uint32_t) tgid && walk->copied.changes == changes)
+    return 1;
+  HOST_AFTER (tgid, changes);
+  key = (uint32_t) tgid;
+  found = bpf_map_lookup_elem (&processes, &key);
+  if (found == NULL)
     return 0;
   walk->process = *found;
-  if (walk->process.check != lu_bpf_process_check (&walk->process, tgid)
+  walk->copied.tgid = key;
+  walk->copied.changes = changes;
+  if (walk->process.check != lu_bpf_process_check (&walk->process, key)
       || walk->process.n_mappings > LU_BPF_MAX_MAPPINGS)
-    walk->process.n_mappings = 0;
+    walk->process.n_mappings = walk->copied.tgid = 0;
   return 1;
 }
 
@@ -151,7 +163,7 @@ find_parent (walk_ref ref, uint64_t address)
                                         : find_number (READ (parent, group_leader));
   if (tgid == 0)
     return 0;
-  walk->has_entry = (uint32_t) find_entry (ref, (uint32_t) tgid);
+  walk->has_entry = (uint32_t) find_entry (ref, tgid);
   return (uint64_t) parent;
 }
 

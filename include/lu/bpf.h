@@ -410,6 +410,9 @@ struct lu_bpf_shared
   uint8_t interp_of[LU_BPF_MAX_MODULES]; /* index in "interps" plus 1, with LU_BPF_INTERP_TASKS; 0:
                                             none */
   uint64_t announced_functions[LU_BPF_N_ANNOUNCED_FUNCTIONS];
+  /* Grows after each change of "processes", so that a walk may use the entry that it has copied
+   * before. */
+  uint64_t process_changes;
   /* The map ends after lu_bpf_config's n_identities of these, because the kernel allocates and
    * clears all of it at once. */
   struct lu_bpf_identity identities[LU_BPF_MAX_IDENTITIES];

@@ -108,16 +108,32 @@ wait_for_walks (LuBpfBacking *base)
   return syscall (SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
 }
 
+/* Only the drain thread changes entries. */
+static void
+note_process_change (Kernel *self)
+{
+  guint64 *changes = &self->shared->process_changes;
+
+  __atomic_store_n (changes, *changes + 1, __ATOMIC_RELEASE);
+}
+
 static gboolean
 put_process (LuBpfBacking *base, guint32 tgid, const struct lu_bpf_process *process)
 {
-  return bpf_map_update_elem (((Kernel *) base)->processes_fd, &tgid, process, BPF_ANY) == 0;
+  Kernel *self = (Kernel *) base;
+  gboolean is_put = bpf_map_update_elem (self->processes_fd, &tgid, process, BPF_ANY) == 0;
+
+  note_process_change (self);
+  return is_put;
 }
 
 static void
 remove_process (LuBpfBacking *base, guint32 tgid)
 {
-  bpf_map_delete_elem (((Kernel *) base)->processes_fd, &tgid); /* it may not be there */
+  Kernel *self = (Kernel *) base;
+
+  bpf_map_delete_elem (self->processes_fd, &tgid); /* it may not be there */
+  note_process_change (self);
 }
 
 static void
