@@ -42,6 +42,7 @@ touch_shared (const struct touched *touched)
   TOUCH (shared->identities[identity]);
   HOST_BOUND (announcer, LU_BPF_N_ANNOUNCED - 1);
   TOUCH (shared->announced[announcer]);
+  TOUCH (shared->process_changes);
 #pragma unroll
   for (int i = 0; i < N_TOUCHED_PLACES; i++)
     {
@@ -53,7 +54,25 @@ touch_shared (const struct touched *touched)
     }
 }
 
-/* Touches all but the mappings. */
+/* Touches mappings of the process that was walked last. */
+static inline void
+touch_mappings (const struct walk *walk)
+{
+  const struct entry *entry = host_entry (LU_BPF_ENTRY_OF (walk->process.mappings));
+
+  if (entry == NULL)
+    return;
+#pragma unroll
+  for (int i = 0; i < N_TOUCHED_PLACES; i++)
+    {
+      uint64_t at = LU_BPF_AT_OF (walk->process.mappings) + walk->touched.mappings[i];
+
+      HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
+      TOUCH (entry->words[at]);
+    }
+}
+
+/* The kernel orders its reads of the clock, so what is loaded after one waits for itself. */
 static inline void
 touch_walk (const struct walk *walk, uint32_t cpu)
 {
@@ -71,24 +90,7 @@ touch_walk (const struct walk *walk, uint32_t cpu)
       TOUCH (walk->remembered.rules[place]);
     }
   touch_shared (&walk->touched);
+  touch_mappings (walk);
   if (c != NULL)
     touch_lines (c, COUNTER_LINES);
-}
-
-/* Touches mappings of walk->process. */
-static inline void
-touch_mappings (const struct walk *walk)
-{
-  const struct entry *entry = host_entry (LU_BPF_ENTRY_OF (walk->process.mappings));
-
-  if (entry == NULL)
-    return;
-#pragma unroll
-  for (int i = 0; i < N_TOUCHED_PLACES; i++)
-    {
-      uint64_t at = LU_BPF_AT_OF (walk->process.mappings) + walk->touched.mappings[i];
-
-      HOST_BOUND (at, LU_BPF_ENTRY_WORDS - 1);
-      TOUCH (entry->words[at]);
-    }
 }

@@ -489,8 +489,6 @@ take_sample (struct walk *walk, struct bpf_perf_event_data *ctx, walk_ref ref)
   HOST_FORGET (walk, published);
   if (published >= NEXT_GIVE_UP && !can_go_by_vmas (published))
     return published;
-  if (published == NEXT_ON)
-    touch_mappings (walk);
   HOST_FORGET (walk, published);
   result = copy_user_context (walk, ctx);
   if (result != NEXT_ON)
