@@ -68,13 +68,15 @@ lu_address_space_unref (LuAddressSpace *self)
   g_free (self);
 }
 
+/* Where copied code is mapped again, it may be other code. */
 static gboolean
 contains_equal (LuAddressSpace *self, const LuMapping *mapping)
 {
   const LuMapping *found = lu_address_space_find (self, mapping->start);
 
   return found != NULL && found->start == mapping->start && found->end == mapping->end
-         && found->file_offset == mapping->file_offset && found->module == mapping->module;
+         && found->file_offset == mapping->file_offset && found->module == mapping->module
+         && lu_module_key (mapping->module)->kind != LU_MODULE_COPIED;
 }
 
 /* Returns the first mapping that ends above the address. */

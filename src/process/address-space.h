@@ -18,6 +18,8 @@ typedef struct
   guint64 time;        /* ns, when it was mapped */
   LuModule *module;    /* owned by the address space */
   gboolean is_fixed;   /* cannot be written to, as far as is known */
+  gboolean is_moved;   /* code of its module that the program has moved there (moved-text.h) */
+  gboolean is_copy;    /* a copy of code that is in its module elsewhere (copied-text.h) */
 } LuMapping;
 
 typedef struct _LuAddressSpace LuAddressSpace;

@@ -142,6 +142,20 @@ put_discovered (LuProcessTable *self, gint32 number, const Stat *stat, LuAddress
   lu_process_table_tell_added (self, pid->current, TRUE);
 }
 
+/* Notes whether the process has moved code, and has what it has copied compared again. */
+static void
+note_moved_text (LuProcessTable *self, LuPid *pid, const Scan *scan)
+{
+  guint n;
+  const LuMapping *mappings = lu_address_space_mappings (scan->space, &n);
+
+  pid->has_moved_text = scan->has_moved;
+  pid->n_copies = 0;
+  for (guint i = 0; scan->has_moved && i < n; i++)
+    if (lu_module_key (mappings[i].module)->kind == LU_MODULE_COPIED)
+      lu_process_table_note_copy (self, pid, mappings[i].start);
+}
+
 gboolean
 lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
 {
@@ -156,7 +170,7 @@ lu_process_table_discover (LuProcessTable *self, gint32 pid, guint64 time)
   if (!stat.is_kernel_thread)
     read_maps (pid, &scan);
   put_discovered (self, pid, &stat, scan.space, time);
-  lu_process_table_find (self, pid)->has_moved_text = scan.has_moved;
+  note_moved_text (self, lu_process_table_find (self, pid), &scan);
   if (time != 0 && lu_process_table_lookup (self, pid, G_MAXUINT64, &process, &current))
     lu_process_table_announce (self, process);
   lu_address_space_unref (scan.space);

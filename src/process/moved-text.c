@@ -35,6 +35,7 @@ find_text (const LuMapping *mappings, guint first, guint n_moved, guint n, LuMap
   text->start = mappings[first].start;
   text->end = mappings[first + n_moved - 1].end;
   text->file_offset += text->start - left->start;
+  text->is_moved = TRUE;
   return is_kind (left, LU_MODULE_FILE) && left->module == right->module && left->end == text->start
          && right->start == text->end
          && right->file_offset == text->file_offset + (text->end - text->start);
@@ -88,6 +89,76 @@ lu_moved_text_adopt (LuAddressSpace **self, LuModule *copied)
   if (has_moved)
     adopt_copies (self, copied);
   return has_moved;
+}
+
+/* Returns whether `b` goes on with the code of `a`, in memory and in the file. */
+static gboolean
+is_continued (const LuMapping *a, const LuMapping *b)
+{
+  return a->module == b->module && a->end == b->start
+         && a->file_offset + (a->end - a->start) == b->file_offset;
+}
+
+/* Finds the largest piece of a file's code a part of which was moved, as mappings [first, last]. */
+static gboolean
+find_largest (const LuMapping *mappings, guint n, guint *first, guint *last)
+{
+  guint64 largest = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint begin = i;
+      gboolean is_moved = mappings[i].is_moved;
+
+      for (; i + 1 < n && is_continued (&mappings[i], &mappings[i + 1]); i++)
+        is_moved |= mappings[i + 1].is_moved;
+      if (!is_moved || mappings[i].end - mappings[begin].start <= largest)
+        continue;
+      largest = mappings[i].end - mappings[begin].start;
+      *first = begin;
+      *last = i;
+    }
+  return largest > 0;
+}
+
+gboolean
+lu_moved_text_ask (const LuAddressSpace *self, guint64 address, LuCopiedText *question)
+{
+  const LuMapping *copy = lu_address_space_find (self, address);
+  guint n, first, last;
+  const LuMapping *mappings = lu_address_space_mappings (self, &n);
+
+  if (copy == NULL || !is_kind (copy, LU_MODULE_COPIED)
+      || !find_largest (mappings, n, &first, &last))
+    return FALSE;
+  *question = (LuCopiedText){ .start = copy->start,
+                              .end = copy->end,
+                              .time = copy->time,
+                              .text_start = mappings[first].start,
+                              .text_end = mappings[last].end };
+  return TRUE;
+}
+
+gboolean
+lu_moved_text_settle (const LuAddressSpace *self, const LuCopiedText *answer, LuMapping *mapping)
+{
+  const LuMapping *text = lu_address_space_find (self, answer->original);
+  LuCopiedText question;
+
+  if (answer->size == 0 || text == NULL || !lu_moved_text_ask (self, answer->start, &question)
+      || question.start != answer->start || question.end != answer->end
+      || question.time != answer->time || question.text_start != answer->text_start
+      || question.text_end != answer->text_end || answer->original < question.text_start
+      || answer->original >= question.text_end)
+    return FALSE;
+  *mapping = *text;
+  mapping->start = answer->start;
+  mapping->end = answer->start + answer->size;
+  mapping->file_offset += answer->original - text->start;
+  mapping->is_fixed = TRUE;
+  mapping->is_moved = FALSE;
+  mapping->is_copy = TRUE;
+  return TRUE;
 }
 
 gboolean

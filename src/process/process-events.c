@@ -60,7 +60,10 @@ apply_mmap (LuProcessTable *self, const LuEvent *event)
   mapping.module = lu_process_table_module (self, mmap);
   look_for_moved_text (self, pid, &mapping);
   if (pid->has_moved_text && lu_moved_text_is_copied (&mapping))
-    mapping.module = lu_module_cache_find_copied (self->modules);
+    {
+      mapping.module = lu_module_cache_find_copied (self->modules);
+      lu_process_table_note_copy (self, pid, mapping.start);
+    }
   if (lu_process_add_mapping (pid->current, event->time, &mapping))
     {
       if (lu_process_has_history (pid->current))
@@ -86,6 +89,7 @@ apply_exec (LuProcessTable *self, const LuEvent *event)
   pid->n_threads = 1; /* exec ends all other threads */
   pid->has_moved_text = FALSE;
   pid->n_moved_texts = 0;
+  pid->n_copies = 0;
   lu_process_table_tell_address_space (self, process, LU_ADDRESS_SPACE_EXECED, 0);
   lu_process_table_tell_added (self, process, TRUE);
 }

@@ -28,6 +28,7 @@ struct _LuPid
   gboolean leader_exited;
   gboolean dead;
   guint64 dead_round;
+  guint n_copies;          /* times that copied code was compared since its mappings were read */
   guint n_moved_texts;     /* times that the program's mappings were read again for moved code */
   gboolean has_moved_text; /* code of a file was seen in other memory, since its last exec */
   gboolean is_unsettled;   /* is in the list `unsettled` */
@@ -48,6 +49,7 @@ struct _LuProcessTable
                            clean up */
   GHashTable *undiscovered; /* set of pids that need lu_process_table_repair() */
   GHashTable *moved;        /* set of pids that may have moved code of a file */
+  GArray *copies;           /* of LuCopiedText: copied code that is to be compared */
   guint n_live;
 };
 
@@ -57,6 +59,8 @@ LuPid *lu_process_table_find (LuProcessTable *self, gint32 pid);
 LuPid *lu_process_table_put (LuProcessTable *self, LuProcess *process);
 /* Returns the module of a mapping. Borrowed. */
 LuModule *lu_process_table_module (LuProcessTable *self, const LuMmapEvent *mmap);
+/* Notes that the copied code at an address of the process is to be compared. */
+void lu_process_table_note_copy (LuProcessTable *self, LuPid *pid, guint64 address);
 void lu_process_table_mark_unsettled (LuProcessTable *self, LuPid *pid);
 /* Notes that the process has ended with all its threads. */
 void lu_process_table_mark_dead (LuProcessTable *self, LuPid *pid, guint64 time);

@@ -8,11 +8,16 @@
  * is needed in n and n + 1 only, because a round handles every sample that was committed before the
  * side-band it read. */
 
+#include "process/moved-text.h"
 #include "process/process-table-private.h"
 
 /* Modules kept for processes that map them later. */
 #define MAX_MODULES    4096
 #define ROUNDS_TO_KEEP 2
+/* How often copied code of a process is compared: a thread of node may have a copy of its own. */
+#define MAX_COPIES 64
+/* Copied code of all processes that waits to be compared. */
+#define MAX_COPIES_WAITING 1024
 
 /* Frees this one and all older ones. */
 static void
@@ -47,6 +52,7 @@ lu_process_table_new (gboolean follow_all, const LuProcessTableFuncs *funcs, gpo
   self->unsettled = g_ptr_array_new ();
   self->undiscovered = g_hash_table_new (NULL, NULL);
   self->moved = g_hash_table_new (NULL, NULL);
+  self->copies = g_array_new (FALSE, FALSE, sizeof (LuCopiedText));
   self->modules = lu_module_cache_new (MAX_MODULES);
   self->follow_all = follow_all;
   self->funcs = funcs;
@@ -63,6 +69,7 @@ lu_process_table_free (LuProcessTable *self)
   g_hash_table_unref (self->pids);
   g_hash_table_unref (self->undiscovered);
   g_hash_table_unref (self->moved);
+  g_array_unref (self->copies);
   lu_module_cache_free (self->modules);
   g_free (self);
 }
@@ -274,6 +281,50 @@ guint
 lu_process_table_size (LuProcessTable *self)
 {
   return g_hash_table_size (self->pids);
+}
+
+void
+lu_process_table_note_copy (LuProcessTable *self, LuPid *pid, guint64 address)
+{
+  const LuCopiedText copy = { .pid = pid->number, .start = address };
+
+  if (pid->n_copies >= MAX_COPIES || self->copies->len >= MAX_COPIES_WAITING)
+    return;
+  pid->n_copies++;
+  g_array_append_val (self->copies, copy);
+}
+
+gboolean
+lu_process_table_next_copy (LuProcessTable *self, LuCopiedText *question)
+{
+  while (self->copies->len > 0)
+    {
+      const LuCopiedText copy = g_array_index (self->copies, LuCopiedText, 0);
+      LuPid *pid = lu_process_table_find (self, copy.pid);
+
+      g_array_remove_index (self->copies, 0);
+      if (pid == NULL || pid->dead
+          || !lu_moved_text_ask (lu_process_address_space (pid->current), copy.start, question))
+        continue;
+      question->pid = copy.pid;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+void
+lu_process_table_settle_copy (LuProcessTable *self, const LuCopiedText *answer, guint64 time)
+{
+  LuPid *pid = lu_process_table_find (self, answer->pid);
+  LuMapping mapping;
+
+  if (pid == NULL || pid->dead
+      || !lu_moved_text_settle (lu_process_address_space (pid->current), answer, &mapping))
+    return;
+  mapping.time = time;
+  lu_process_add_mapping (pid->current, time, &mapping);
+  lu_process_table_mark_unsettled (self, pid);
+  lu_process_table_tell_address_space (self, pid->current, LU_ADDRESS_SPACE_MAPPED, 0);
 }
 
 void

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "module/module-cache.h"
+#include "process/copied-text.h"
 #include "process/process.h"
 
 typedef struct _LuProcessTable LuProcessTable;
@@ -80,6 +81,10 @@ void lu_process_table_repair (LuProcessTable *self, guint64 time);
 /* Reads the mappings of one process again that may have moved code of a file since they were read
  * last. Returns FALSE if there is none. Reads files; call it between rounds. */
 gboolean lu_process_table_read_moved_text (LuProcessTable *self, guint64 time);
+/* Takes the next copied code that is to be compared (copied-text.h); FALSE: there is none. */
+gboolean lu_process_table_next_copy (LuProcessTable *self, LuCopiedText *question);
+/* Maps copied code that was compared as a part of its file, if it is still there. */
+void lu_process_table_settle_copy (LuProcessTable *self, const LuCopiedText *answer, guint64 time);
 /* After side-band was lost: ends, at `time`, all processes that are not in /proc any more. */
 void lu_process_table_bury_dead (LuProcessTable *self, guint64 time);
 

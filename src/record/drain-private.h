@@ -22,6 +22,8 @@ struct _LuDrain
   LuBpfMaps *maps;             /* borrowed; NULL: nothing is unwound in the kernel */
   gboolean is_flushed;         /* maps have the side-band of this round */
   LuProcessInfo *process_info; /* owned */
+  LuMemoryReader *reader;      /* borrowed; NULL: copied code is not compared */
+  LuCopiedText copy;           /* to be compared next; pid 0: none */
   GHashTable *tids;            /* set; NULL: all */
   GThread *thread;
   int wake_fd, ended_fd;

@@ -74,6 +74,22 @@ look_for_moved_text (LuDrain *self)
     }
 }
 
+/* Recognizes copies of a file's code, one after the other. */
+static void
+compare_copies (LuDrain *self)
+{
+  LuCopiedText answer;
+
+  if (self->reader == NULL)
+    return;
+  if (lu_memory_reader_take_compared (self->reader, &answer))
+    lu_process_table_settle_copy (self->table, &answer, lu_monotonic_ns ());
+  if (self->copy.pid == 0 && !lu_process_table_next_copy (self->table, &self->copy))
+    return;
+  if (lu_memory_reader_compare (self->reader, &self->copy))
+    self->copy.pid = 0;
+}
+
 static void
 log_progress (LuDrain *self, gint64 now)
 {
@@ -150,6 +166,7 @@ one_round (LuDrain *self)
   round = self->source->ops->drain (self->source, lu_drain_handle_event, self);
   lu_process_info_end_round (self->process_info);
   look_for_moved_text (self);
+  compare_copies (self);
   lu_drain_flush_maps (self);
   if (round == LU_ROUND_CLOSED || round == LU_ROUND_EMPTY)
     {
@@ -274,6 +291,12 @@ lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps)
 {
   self->maps = maps;
   self->scheduler.bpf_unwinds = maps != NULL;
+}
+
+void
+lu_drain_use_memory_reader (LuDrain *self, LuMemoryReader *reader)
+{
+  self->reader = reader;
 }
 
 static void

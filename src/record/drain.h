@@ -34,6 +34,8 @@ LuDrain *lu_drain_new (LuSource *source, LuDispatch *dispatch, LuWriter *writer,
 /* Keeps the maps of the BPF program up to date; borrowed, NULL: there are none. Before start, after
  * running ahead. */
 void lu_drain_set_maps (LuDrain *self, LuBpfMaps *maps);
+/* Has code that programs have copied compared with their files'. Borrowed; before running ahead. */
+void lu_drain_use_memory_reader (LuDrain *self, LuMemoryReader *reader);
 /* For sources that sample already, before start: finds the processes that run, and empties the
  * rings into the queues until the descriptor is readable (-1: does not wait). */
 void lu_drain_run_ahead (LuDrain *self, int until_fd);

@@ -19,7 +19,9 @@
 /* No page is read twice within a second, unless many are asked for. */
 #define PAGES_PER_SECOND 8000
 #define MEMORY_US        G_USEC_PER_SEC
-#define N_REMEMBERED     256
+/* Bytes that are read in a second to compare code. V8 copies 1.6 MiB. */
+#define COMPARED_PER_SECOND (256u << 20)
+#define N_REMEMBERED        256
 /* A request that takes longer hangs. */
 #define PATIENCE_US   (500 * 1000)
 #define MAX_UNDER_WAY 16
@@ -30,6 +32,14 @@ typedef struct
 {
   gint32 pid;
   guint64 start, end;
+} Prefault;
+
+/* Both are sent, but only one of them is asked for; the other one has pid 0. The answer has the
+ * size of a request as well. */
+typedef struct
+{
+  Prefault prefault;
+  LuCopiedText copy;
 } Request;
 
 struct _LuMemoryReader
@@ -45,14 +55,16 @@ struct _LuMemoryReader
     guint64 page; /* the first one */
     gint64 us;    /* when it was asked for; 0: never */
   } asked[N_REMEMBERED];
-  Request wish;
+  Prefault wish;
   atomic_bool has_wish;
+  LuCopiedText compared; /* the last answer */
+  gboolean is_comparing, has_compared;
 };
 
 /* The process */
 
 static void
-read_pages (const Request *request)
+read_pages (const Prefault *request)
 {
   static gint64 second; /* in which n_prefaults pages were read */
   static guint n_prefaults;
@@ -75,6 +87,19 @@ read_pages (const Request *request)
     }
 }
 
+static void
+compare (LuCopiedText *copy)
+{
+  static gint64 second; /* for which the budget is */
+  static guint64 budget;
+  gint64 now = g_get_monotonic_time () / G_USEC_PER_SEC;
+
+  if (now != second)
+    budget = COMPARED_PER_SECOND;
+  second = now;
+  lu_copied_text_compare (copy, &budget);
+}
+
 /* Ends with the socket. Allocates nothing: other threads of the recorder may have held locks. */
 static void
 serve (void)
@@ -83,8 +108,11 @@ serve (void)
 
   while (read (SOCKET_FD, &request, sizeof request) == sizeof request)
     {
-      read_pages (&request);
-      if (write (SOCKET_FD, "", 1) < 0)
+      if (request.copy.pid != 0)
+        compare (&request.copy);
+      else
+        read_pages (&request.prefault);
+      if (write (SOCKET_FD, &request, sizeof request) < 0)
         return;
     }
 }
@@ -159,10 +187,17 @@ lu_memory_reader_hangs (const LuMemoryReader *self)
 static void
 take_answers (LuMemoryReader *self, gint64 now)
 {
-  char answer;
+  Request answer;
 
-  for (; self->n_under_way > 0 && read (self->fd, &answer, 1) == 1; self->n_under_way--)
-    self->answer_us = now;
+  for (; self->n_under_way > 0 && read (self->fd, &answer, sizeof answer) == sizeof answer;
+       self->n_under_way--)
+    {
+      self->answer_us = now;
+      if (answer.copy.pid == 0)
+        continue;
+      self->compared = answer.copy;
+      self->has_compared = TRUE;
+    }
   self->hangs = self->n_under_way > 0 && now - self->answer_us >= PATIENCE_US;
   if (self->hangs)
     lu_fd_clear (&self->fd);
@@ -171,7 +206,7 @@ take_answers (LuMemoryReader *self, gint64 now)
 /* Returns whether these pages were not asked for a moment ago, and remembers them. All samples of a
  * thread want the same ones until they are present. */
 static gboolean
-is_new (LuMemoryReader *self, const Request *request, gint64 now)
+is_new (LuMemoryReader *self, const Prefault *request, gint64 now)
 {
   guint64 page = request->start / (guint64) sysconf (_SC_PAGESIZE);
   guint at = (guint) ((page ^ (guint64) request->pid << 20) * 0x9e3779b97f4a7c15u >> 56);
@@ -186,22 +221,57 @@ is_new (LuMemoryReader *self, const Request *request, gint64 now)
   return TRUE;
 }
 
-gboolean
-lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
+/* Takes answers and returns whether the process can be asked for more. */
+static gboolean
+has_room (LuMemoryReader *self, gint64 now)
 {
-  const Request request = { .pid = pid, .start = start, .end = end };
-  gint64 now = g_get_monotonic_time ();
-
   if (self->fd >= 0)
     take_answers (self, now);
-  if (self->fd < 0 || self->n_under_way >= MAX_UNDER_WAY || !is_new (self, &request, now))
-    return FALSE;
+  return self->fd >= 0 && self->n_under_way < MAX_UNDER_WAY;
+}
+
+static gboolean
+ask (LuMemoryReader *self, const Request *request, gint64 now)
+{
   if (self->n_under_way++ == 0)
     self->answer_us = now;
-  if (write (self->fd, &request, sizeof request) == sizeof request)
+  if (write (self->fd, request, sizeof *request) == sizeof *request)
     return TRUE;
   lu_fd_clear (&self->fd);
   return FALSE;
+}
+
+gboolean
+lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
+{
+  const Request request = { .prefault = { .pid = pid, .start = start, .end = end } };
+  gint64 now = g_get_monotonic_time ();
+
+  return has_room (self, now) && is_new (self, &request.prefault, now) && ask (self, &request, now);
+}
+
+gboolean
+lu_memory_reader_compare (LuMemoryReader *self, const LuCopiedText *question)
+{
+  const Request request = { .copy = *question };
+  gint64 now = g_get_monotonic_time ();
+
+  if (self->is_comparing || !has_room (self, now))
+    return FALSE;
+  self->is_comparing = ask (self, &request, now);
+  return self->is_comparing;
+}
+
+gboolean
+lu_memory_reader_take_compared (LuMemoryReader *self, LuCopiedText *answer)
+{
+  if (self->is_comparing && self->fd >= 0)
+    take_answers (self, g_get_monotonic_time ());
+  if (!self->has_compared)
+    return FALSE;
+  *answer = self->compared;
+  self->has_compared = self->is_comparing = FALSE;
+  return TRUE;
 }
 
 void
@@ -209,7 +279,7 @@ lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, guint64 
 {
   if (atomic_load_explicit (&self->has_wish, memory_order_acquire))
     return;
-  self->wish = (Request){ .pid = pid, .start = start, .end = end };
+  self->wish = (Prefault){ .pid = pid, .start = start, .end = end };
   atomic_store_explicit (&self->has_wish, TRUE, memory_order_release);
 }
 

@@ -10,7 +10,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include "process/copied-text.h"
 
 typedef struct _LuMemoryReader LuMemoryReader;
 
@@ -31,6 +31,11 @@ void lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, gui
 /* Makes the request that lu_memory_reader_wish() has kept. Returns whether there was one. Drain
  * thread. */
 gboolean lu_memory_reader_grant (LuMemoryReader *self);
+/* Has copied code compared (copied-text.h). Returns whether that is done: not while it is done for
+ * other code, nor if the process hangs. Drain thread; does not wait. */
+gboolean lu_memory_reader_compare (LuMemoryReader *self, const LuCopiedText *question);
+/* Takes the answer to that. Returns FALSE if there is none yet. Drain thread. */
+gboolean lu_memory_reader_take_compared (LuMemoryReader *self, LuCopiedText *answer);
 /* Returns whether the process hangs, so that it gets no more requests. Drain thread. */
 gboolean lu_memory_reader_hangs (const LuMemoryReader *self);
 

@@ -98,6 +98,7 @@ make_drain (LuPipeline *self, LuSource *source_taken)
     lu_dispatch_use_memory_reader (dispatch, self->prefault);
   lu_dispatch_use_lent_stacks (dispatch, self->lent);
   self->drain = lu_drain_new (source_taken, dispatch, self->writer, &options->drain, self->over_fd);
+  lu_drain_use_memory_reader (self->drain, self->prefault);
 }
 
 /* A thread loads the BPF program while the rest is made. */

@@ -170,6 +170,13 @@ def moved_text(about, options):
                 options=options, seen=[(whole, 500)])
 
 
+def copied_text(about, options):
+    """Until it is compared, the copy is nobody's code; the walk in the kernel may go on from its leaf."""
+    whole = ["hot", "moved_inner", "moved", "calls_copy", "main", *START]
+    return Case(about, ["@moved-text", "copy"], [whole], allowed=[["ANON+", JIT], ["ANON+", NO_CFI]],
+                options=options, seen=[(whole, 500)])
+
+
 CHAIN = [["hot", "c", "b", "a", "main", *START]]
 INTERRUPTED = ["step?", "interrupted", "b", "a", "main", *START]
 HANDLER = ["hot", "handler_inner", "handler", "LIBC|VDSO"]
@@ -386,6 +393,8 @@ CASES = {
     "replaced": Case("another program takes the path of the executable", ["%vanish", "%chain"],
                      [["hot", "gone_inner", "gone", "main", *START]], files=("vanish",),
                      without_root=FILE_GONE),
+    "copied-text": copied_text("a program copies code that it has moved", []),
+    "copied-text-table": copied_text("the same, in user space", TABLE),
     "moved-text": moved_text("a program moves its code to memory without a file", []),
     "moved-text-table": moved_text("the same, in user space", TABLE),
     "uprobes": Case("uretprobes are on functions that run all the time", ["@uprobes", "inside"],

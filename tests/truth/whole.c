@@ -125,6 +125,29 @@ add_mapping (const LuMmapEvent *map, gpointer data)
   return TRUE;
 }
 
+static void
+settle_copies (Whole *self)
+{
+  guint n;
+  const LuMapping *mappings = lu_address_space_mappings (self->space, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 budget = G_MAXUINT64;
+      LuCopiedText copy;
+      LuMapping mapping;
+
+      if (!lu_moved_text_ask (self->space, mappings[i].start, &copy))
+        continue;
+      copy.pid = self->pid;
+      lu_copied_text_compare (&copy, &budget);
+      if (!lu_moved_text_settle (self->space, &copy, &mapping))
+        continue;
+      self->space = lu_address_space_take_with_mapping (self->space, &mapping);
+      mappings = lu_address_space_mappings (self->space, &n);
+    }
+}
+
 static gboolean
 is_same_space (const LuAddressSpace *a, const LuAddressSpace *b)
 {
@@ -154,6 +177,7 @@ whole_refresh (Whole *self)
   self->space = lu_address_space_new ();
   lu_proc_maps_parse (text, size, add_mapping, self);
   lu_moved_text_adopt (&self->space, lu_module_cache_find_copied (self->modules));
+  settle_copies (self);
   if (is_same_space (last, self->space))
     {
       lu_address_space_unref (self->space);

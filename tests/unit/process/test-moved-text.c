@@ -127,6 +127,78 @@ test_possible (void)
   g_assert_false (lu_moved_text_is_possible (space, &other));
 }
 
+/* The copied code of an address space with moved code at 0x3000. */
+static LuAddressSpace *
+space_with_copy (void)
+{
+  static const Piece pieces[] = {
+    { 0x1000, 0x3000, 0x11000, FILE_A },   { 0x3000, 0x7000, 0, ANONYMOUS },
+    { 0x7000, 0x9000, 0x17000, FILE_A },   { 0x9000, 0xa000, 0, FILE_A },
+    { 0x20000, 0x90000, 0x11000, FILE_B }, { 0xa0000, 0xa4000, 0, ANONYMOUS, TRUE },
+  };
+  LuAddressSpace *space = lu_address_space_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (pieces); i++)
+    {
+      const LuMapping mapping = { .start = pieces[i].start,
+                                  .end = pieces[i].end,
+                                  .file_offset = pieces[i].offset,
+                                  .time = 5,
+                                  .is_fixed = pieces[i].is_fixed,
+                                  .module = modules[pieces[i].module] };
+
+      space = lu_address_space_take_with_mapping (space, &mapping);
+    }
+  g_assert_true (lu_moved_text_adopt (&space, modules[COPIED]));
+  return space;
+}
+
+/* All of the file's code around what was moved is compared, and nothing else. */
+static void
+test_ask (void)
+{
+  g_autoptr (LuAddressSpace) space = space_with_copy ();
+  LuCopiedText question;
+
+  g_assert_true (lu_moved_text_ask (space, 0xa0000, &question));
+  g_assert_cmphex (question.start, ==, 0xa0000);
+  g_assert_cmphex (question.end, ==, 0xa4000);
+  g_assert_cmpuint (question.time, ==, 5);
+  g_assert_cmphex (question.text_start, ==, 0x1000);
+  g_assert_cmphex (question.text_end, ==, 0x9000);
+  g_assert_false (lu_moved_text_ask (space, 0x3000, &question));
+  g_assert_false (lu_moved_text_ask (space, 0xb0000, &question));
+}
+
+static void
+test_settle (void)
+{
+  g_autoptr (LuAddressSpace) space = space_with_copy ();
+  LuCopiedText answer, other;
+  LuMapping mapping;
+
+  g_assert_true (lu_moved_text_ask (space, 0xa0000, &answer));
+  g_assert_false (lu_moved_text_settle (space, &answer, &mapping));
+  answer.original = 0x4000;
+  answer.size = 0x3100;
+  g_assert_true (lu_moved_text_settle (space, &answer, &mapping));
+  g_assert_true (mapping.module == modules[FILE_A] && mapping.is_copy && !mapping.is_moved);
+  g_assert_cmphex (mapping.start, ==, 0xa0000);
+  g_assert_cmphex (mapping.end, ==, 0xa3100);
+  g_assert_cmphex (mapping.file_offset, ==, 0x14000);
+  other = answer;
+  other.time++;
+  g_assert_false (lu_moved_text_settle (space, &other, &mapping));
+  other = answer;
+  other.end -= 0x1000;
+  g_assert_false (lu_moved_text_settle (space, &other, &mapping));
+  other = answer;
+  other.original = 0x20000;
+  g_assert_false (lu_moved_text_settle (space, &other, &mapping));
+  space = lu_address_space_take_with_mapping (space, &mapping);
+  g_assert_false (lu_moved_text_settle (space, &answer, &mapping));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -141,6 +213,8 @@ main (int argc, char **argv)
     modules[i] = lu_module_new (&keys[i]);
   TEST_ADD_CASES ("/moved-text", cases, test_case);
   g_test_add_func ("/moved-text/possible", test_possible);
+  g_test_add_func ("/moved-text/ask", test_ask);
+  g_test_add_func ("/moved-text/settle", test_settle);
   argc = g_test_run ();
   for (guint i = FILE_A; i < N_MODULES; i++)
     lu_module_unref (modules[i]);

@@ -382,6 +382,7 @@ test_copied_code (void)
   Seen seen = { 0 };
   g_autoptr (LuProcessTable) table = table_following (pid, &seen);
   int fd = open ("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  LuCopiedText copy, other;
   guint8 *text = mmap (NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
   g_assert_true (text != MAP_FAILED);
@@ -396,6 +397,23 @@ test_copied_code (void)
   map (table, 30, pid, at, "//anon", 0);
   g_assert_cmpint (kind_at (table, pid, 30, at), ==, LU_MODULE_COPIED);
   g_assert_cmpstr (path_at (table, pid, 30, at), ==, "//anon");
+  g_assert_true (lu_process_table_next_copy (table, &copy));
+  g_assert_false (lu_process_table_next_copy (table, &other));
+  g_assert_cmpint (copy.pid, ==, pid);
+  g_assert_cmphex (copy.start, ==, at);
+  lu_process_table_settle_copy (table, &copy, 40); /* it is no copy */
+  g_assert_cmpint (kind_at (table, pid, 40, at), ==, LU_MODULE_COPIED);
+  copy.original = (gsize) text + page;
+  copy.size = page;
+  map (table, 50, pid, at, "//anon", 0);
+  lu_process_table_settle_copy (table, &copy, 60); /* another one is there by now */
+  g_assert_cmpint (kind_at (table, pid, 60, at), ==, LU_MODULE_COPIED);
+  g_assert_true (lu_process_table_next_copy (table, &copy));
+  copy.original = (gsize) text + page;
+  copy.size = page;
+  lu_process_table_settle_copy (table, &copy, 70);
+  g_assert_cmpint (kind_at (table, pid, 65, at), ==, LU_MODULE_COPIED);
+  g_assert_cmpint (kind_at (table, pid, 70, at), ==, LU_MODULE_FILE);
   munmap (text, 3 * page);
   close (fd);
 }

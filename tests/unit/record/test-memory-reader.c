@@ -108,6 +108,36 @@ test_a_wish_is_granted_once (void)
   munmap (pages, N_PAGES * page);
 }
 
+/* Code is compared with what it may be a copy of, one piece after the other. */
+static void
+test_code_is_compared (void)
+{
+  g_autoptr (LuMemoryReader) reader = lu_memory_reader_new ();
+  guint8 *pages = map_pages ();
+  guint64 page = (guint64) sysconf (_SC_PAGESIZE), start = (guintptr) pages;
+  LuCopiedText question = { .pid = getpid (),
+                            .start = start,
+                            .end = start + page,
+                            .time = 9,
+                            .text_start = start + page,
+                            .text_end = start + N_PAGES * page };
+  LuCopiedText answer;
+
+  pages[3 * page] = pages[0] = 0xc3;
+  g_assert_false (lu_memory_reader_take_compared (reader, &answer));
+  for (guint round = 0; round < 2; round++)
+    {
+      g_assert_true (lu_memory_reader_compare (reader, &question));
+      g_assert_false (lu_memory_reader_compare (reader, &question));
+      while (!lu_memory_reader_take_compared (reader, &answer))
+        g_usleep (1000);
+      g_assert_cmphex (answer.original, ==, start + 3 * page);
+      g_assert_cmpuint (answer.size, ==, page);
+      g_assert_cmpuint (answer.time, ==, 9);
+    }
+  munmap (pages, N_PAGES * page);
+}
+
 /* Returns the status of our youngest child, as /proc shows it. */
 static char *
 status_of_child (void)
@@ -222,6 +252,7 @@ main (int argc, char **argv)
   g_test_add_func ("/memory-reader/present", test_pages_become_present);
   g_test_add_func ("/memory-reader/once", test_pages_are_asked_for_once);
   g_test_add_func ("/memory-reader/wish", test_a_wish_is_granted_once);
+  g_test_add_func ("/memory-reader/compare", test_code_is_compared);
   g_test_add_func ("/memory-reader/rights", test_rights);
   g_test_add_func ("/memory-reader/held", test_nobody_waits_for_a_page);
   return g_test_run ();
