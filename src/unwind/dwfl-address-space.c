@@ -202,6 +202,7 @@ lu_dwfl_mapping_describe (const LuMapping *mapping, const LuArch *arch)
     .end = mapping->end,
     .file_offset = mapping->file_offset,
     .module = mapping->module,
+    .is_copy = mapping->is_copy,
     .status = judge_module (mapping->module, arch),
   };
   /* The kernel maps the vDSO from its first byte, whatever offset a record gives. */

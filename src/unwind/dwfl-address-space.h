@@ -21,6 +21,7 @@ typedef struct
   guint64 bias;             /* run-time minus ELF address */
   guint64 file_offset;      /* of start */
   LuModule *module;         /* borrowed from the space */
+  gboolean is_copy;         /* as in LuMapping */
   LuStatus status;          /* COMPLETE: can be unwound through; else why not */
   Dwfl_Module *dwfl_module; /* NULL unless COMPLETE */
 } LuDwflMapping;

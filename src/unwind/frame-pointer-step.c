@@ -103,12 +103,13 @@ may_be_leafs (LuFrameContext *self, const LuDwflMapping *code, const LuDwflMappi
 
 /* Returns whether the frame is that of `code`, which is V8's and no function, and not a leaf. A
  * frame in a file is too small for ordinary code that builtins have called: the return addresses of
- * that and of code that it has called, what aligns the stack, and two words of the builtin's. */
+ * that and of code that it has called, what aligns the stack, and two words of the builtin's. There
+ * is no such code in a copy, which holds nothing but builtins. */
 static gboolean
 is_v8_callee (LuFrameContext *self, const LuDwflMapping *code, const LuFrameRegs *frame)
 {
   return !self->is_exact
-         && (code->status == LU_STATUS_JIT
+         && (code->status == LU_STATUS_JIT || code->is_copy
              || frame->fp - frame->sp <= MAX_BUILTIN_WORDS * self->arch->word_size)
          && lu_fp_is_v8_callee (self, frame->fp);
 }

@@ -4,10 +4,11 @@
 /* test-frame-pointer-step.c - one step by frame pointer over stacks made by hand: which frames are
  * accepted, and which are not.
  *
- * Code at JIT is in no file, at COPIED neither, but copied from one, at PLAIN in a file without
- * unwind information there, at RULES in the same file with a rule by the stack pointer, at KEEPS
- * with one by the frame pointer. The bytes before an address at CALL are an indirect call, before
- * one at DIRECT a direct call; those before LATER have not been read yet. */
+ * Code at JIT is in no file, at COPIED neither, but copied from one, at BUILTIN in a copy that was
+ * found in the file, at PLAIN in a file without unwind information there, at RULES in the same file
+ * with a rule by the stack pointer, at KEEPS with one by the frame pointer. The bytes before an
+ * address at CALL are an indirect call, before one at DIRECT a direct call; those before LATER have
+ * not been read yet. */
 
 #include "unwind/code-facts.h"
 #include "unwind/frame-pointer-step.h"
@@ -20,15 +21,16 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#define JIT    0x10000u
-#define PLAIN  0x20000u
-#define RULES  0x30000u
-#define KEEPS  0x40000u
-#define SIZE   0x10000u
-#define COPIED 0x50000u
-#define CALL   0x100u
-#define DIRECT 0x200u
-#define LATER  0x300u
+#define JIT     0x10000u
+#define PLAIN   0x20000u
+#define RULES   0x30000u
+#define KEEPS   0x40000u
+#define SIZE    0x10000u
+#define COPIED  0x50000u
+#define BUILTIN 0x60000u
+#define CALL    0x100u
+#define DIRECT  0x200u
+#define LATER   0x300u
 /* Offsets in the file whose code shows something, and one that a direct call does not lead to. */
 #define LEAF        40u
 #define LEAF_LATER  41u
@@ -63,7 +65,7 @@
 #define AT(i) (SP + 8 * (i))
 
 static LuModule *file_module, *anonymous_module, *copied_module;
-static LuDwflMapping jit, file, copied;
+static LuDwflMapping jit, file, copied, builtin;
 
 typedef struct
 {
@@ -730,6 +732,13 @@ static const Case cases[] = {
     .want = LU_PROVIDER_FOUND,
     .want_pc = JIT + 5,
     .want_sp = 5 },
+  { "the same in a copy of builtins, where no other code can be in between",
+    { JIT + 5, 7, 7, 7, 10, AT (10), JIT + 5, 3, V8_OBJECT + 8, V8_OBJECT, AT (11), 7 },
+    .fp = 5,
+    .pc = BUILTIN,
+    .want = LU_PROVIDER_FOUND,
+    .want_pc = JIT + 5,
+    .want_sp = 7 },
   { "the same, and so large that code without a frame may be in between",
     { 7, JIT + 5, 7, 7, 10, AT (10), JIT + 5, 3, V8_OBJECT + 8, V8_OBJECT, AT (11), 7 },
     .fp = 5,
@@ -770,6 +779,7 @@ find (gpointer data, guint64 address)
   return address - JIT < SIZE         ? &jit
          : address - PLAIN < 3 * SIZE ? &file
          : address - COPIED < SIZE    ? &copied
+         : address - BUILTIN < SIZE   ? &builtin
                                       : NULL;
 }
 
@@ -888,7 +898,10 @@ check_case (const Case *c, guint64 no_code)
   };
   LuFrameContext fp_step = new_fp_step (&sample, c->is_exact, c->last_fp);
   LuFrameRegs frame = { .pc = c->pc, .sp = AT (c->sp), .fp = c->fp ? AT (c->fp) : c->fp_value };
-  const LuDwflMapping *mapping = c->pc < PLAIN ? &jit : c->pc < COPIED ? &file : &copied;
+  const LuDwflMapping *mapping = c->pc < PLAIN     ? &jit
+                                 : c->pc < COPIED  ? &file
+                                 : c->pc < BUILTIN ? &copied
+                                                   : &builtin;
   LuFrameRegs caller;
 
   fp_step.no_code = no_code;
@@ -1796,6 +1809,9 @@ main (int argc, char **argv)
     .start = COPIED, .end = COPIED + SIZE, .module = copied_module, .status = LU_STATUS_JIT
   };
   file = (LuDwflMapping){ .start = PLAIN, .end = PLAIN + 3 * SIZE, .module = file_module };
+  builtin = (LuDwflMapping){
+    .start = BUILTIN, .end = BUILTIN + SIZE, .module = file_module, .is_copy = TRUE
+  };
   TEST_ADD_CASES ("/guess", cases, test_case);
   g_test_add_func ("/guess/words of all kinds at random", test_random);
   g_test_add_func ("/guess/regions without code", test_regions);
