@@ -29,6 +29,7 @@ typedef struct
   gboolean loses_fp;         /* it returns with another frame pointer, to callers that know */
   guint64 last;              /* the last instruction that it was the first to reach */
   guint32 waiters;           /* first link of those that go on when it returns; 0: none */
+  guint32 labels;            /* its last label; 0: none */
 } LuFlowFunction;
 
 /* A path to be followed. */
@@ -48,14 +49,23 @@ typedef struct
   guint32 next;    /* 0: none */
 } LuFlowLink;
 
-/* A jump through a table whose size is not known. */
+/* A jump through a table whose size is not known, or to a label. */
 typedef struct
 {
   guint64 address;
   LuJumpTable table;
+  guint8 src; /* to a label: the register that has it */
   guint32 function;
   LuPath path;
 } LuFlowOpenJump;
+
+/* An address of code that an instruction of a function loads, for a jump perhaps. */
+typedef struct
+{
+  guint64 address;
+  guint8 dst;
+  guint32 next; /* of the same function; 0: none */
+} LuFlowLabel;
 
 typedef struct
 {
@@ -77,8 +87,10 @@ struct _LuFlow
   guint8 *starts;  /* a bit for each byte: a function begins there */
   GArray *away;    /* of guint64: instructions outside of the home */
   GArray *functions, *items, *links, *jumps;
-  GArray *open_jumps; /* of LuFlowOpenJump */
-  guint64 open_work;  /* steps that they may still cost */
+  GArray *open_jumps; /* of LuFlowOpenJump: through tables */
+  GArray *labels;     /* of LuFlowLabel */
+  GArray *to_labels;  /* of LuFlowOpenJump, that are not followed yet */
+  guint64 open_work;  /* steps that both may still cost */
   /* Code from open_start on ended at open_end when there were open_n functions. */
   guint32 open_n;
   guint64 open_start, open_end;
@@ -134,3 +146,14 @@ guint32 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *pa
 /* Keeps the jump at an address, through a table of unknown size, for lu_flow_run_tables(). */
 void lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 address, const LuJumpTable *table,
                              const LuPath *path);
+
+/* Labels (flow-tables.c) */
+
+/* Keeps the address of code that an instruction of a function loads. */
+void lu_flow_note_label (LuFlow *self, guint32 id, const LuOp *op);
+/* Keeps the jump at an address, in the middle of a function's frame, for lu_flow_add_labels(). */
+void lu_flow_note_jump_to_label (LuFlow *self, guint32 id, guint64 address, const LuOp *op,
+                                 const LuPath *path);
+/* Adds the paths of the jumps to labels that were kept: they lead to the labels of their functions
+ * that were loaded into the register that they go through. FALSE: there are none. */
+gboolean lu_flow_add_labels (LuFlow *self);

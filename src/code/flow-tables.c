@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* flow-tables.c - tables of jumps: what they hold, and which entries of a table of unknown size are
- * followed; see flow-private.h. */
+/* flow-tables.c - tables of jumps: what they hold, which entries of a table of unknown size are
+ * followed, and which labels a jump through a register leads to; see flow-private.h. */
 
 #include "code/flow-private.h"
 
@@ -54,7 +54,7 @@ void
 lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 address, const LuJumpTable *table,
                         const LuPath *path)
 {
-  const LuFlowOpenJump jump = { address, *table, id, *path };
+  const LuFlowOpenJump jump = { address, *table, LU_CODE_NO_REGISTER, id, *path };
 
   if (self->open_jumps->len < MAX_OPEN)
     g_array_append_val (self->open_jumps, jump);
@@ -168,6 +168,16 @@ is_behind_table (const LuFlow *self, const LuJumpTable *table, guint32 i)
          && lu_code_hints_has (self->file->hints, table->address + 4 * (guint64) i);
 }
 
+/* Follows a jump to an address, if that is in the function itself and this is news. start: of the
+ * function's code. */
+static void
+fork_within (LuFlow *self, const LuFlowOpenJump *jump, guint64 start, guint64 target)
+{
+  if (!is_known_at (self, jump->function, target, &jump->path)
+      && is_within (self, jump->function, start, target))
+    lu_flow_fork_to (self, jump->function, target, &jump->path);
+}
+
 /* Follows the entries of a table, up to the first that does not lead to code, that lead into the
  * function itself. */
 static void
@@ -184,8 +194,7 @@ follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
        i < MAX_OPEN_ENTRIES && work_on_open_jumps (self) && !is_behind_table (self, table, i)
        && lu_flow_read_entry (self, table, i, &target) && lu_flow_is_in_range (self, target);
        i++)
-    if (!is_known_at (self, id, target, &jump->path) && is_within (self, id, start, target))
-      lu_flow_fork_to (self, id, target, &jump->path);
+    fork_within (self, jump, start, target);
 }
 
 gboolean
@@ -201,4 +210,54 @@ lu_flow_run_tables (LuFlow *self)
         return FALSE;
     }
   return TRUE;
+}
+
+/* Labels */
+
+void
+lu_flow_note_label (LuFlow *self, guint32 id, const LuOp *op)
+{
+  LuFlowFunction *function = lu_flow_function_at (self, id);
+  const LuFlowLabel label = { op->target, op->dst, function->labels };
+
+  function->labels = self->labels->len;
+  g_array_append_val (self->labels, label);
+}
+
+void
+lu_flow_note_jump_to_label (LuFlow *self, guint32 id, guint64 address, const LuOp *op,
+                            const LuPath *path)
+{
+  const LuFlowOpenJump jump = { address, { 0 }, op->src, id, *path };
+  LuJumpTable table;
+
+  if (op->src != LU_CODE_NO_REGISTER && !lu_path_jump_table (path, op, &table)
+      && self->to_labels->len < MAX_OPEN)
+    g_array_append_val (self->to_labels, jump);
+}
+
+static void
+follow_to_labels (LuFlow *self, const LuFlowOpenJump *jump)
+{
+  const LuFlowFunction *function = lu_flow_function_at (self, jump->function);
+  guint32 label = function->is_bad ? 0 : function->labels;
+  guint64 start = label != 0 ? find_start (self, jump) : 0;
+
+  while (label != 0 && work_on_open_jumps (self))
+    {
+      const LuFlowLabel *to = &g_array_index (self->labels, LuFlowLabel, label);
+
+      if (to->dst == jump->src)
+        fork_within (self, jump, start, to->address);
+      label = to->next;
+    }
+}
+
+gboolean
+lu_flow_add_labels (LuFlow *self)
+{
+  for (guint i = 0; i < self->to_labels->len; i++)
+    follow_to_labels (self, &g_array_index (self->to_labels, LuFlowOpenJump, i));
+  g_array_set_size (self->to_labels, 0);
+  return self->items->len > 0;
 }

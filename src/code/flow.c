@@ -448,6 +448,8 @@ jump_indirectly (LuFlow *self, guint32 id, guint64 address, const LuOp *op, cons
     return;
   if (lu_path_is_balanced (path))
     add_jump (self, id, LU_FLOW_ANYWHERE);
+  else
+    lu_flow_note_jump_to_label (self, id, address, op, path);
   set_returns (self, id);
 }
 
@@ -578,7 +580,10 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
     default:
       if (op->kind == LU_OP_CONSTANT && (op->is_relative || !file->is_movable)
           && is_at_home (self, op->target))
-        g_array_append_val (self->pointers, op->target);
+        {
+          g_array_append_val (self->pointers, op->target);
+          lu_flow_note_label (self, id, op);
+        }
       apply (self, op, path);
       return next;
     }
@@ -678,8 +683,8 @@ follow (LuFlow *self, LuFlowItem *item)
     }
 }
 
-gboolean
-lu_flow_run (LuFlow *self)
+static gboolean
+follow_all (LuFlow *self)
 {
   while (self->items->len > 0)
     {
@@ -691,6 +696,16 @@ lu_flow_run (LuFlow *self)
       follow (self, &item);
     }
   return self->work > 0;
+}
+
+gboolean
+lu_flow_run (LuFlow *self)
+{
+  do
+    if (!follow_all (self))
+      return FALSE;
+  while (lu_flow_add_labels (self));
+  return TRUE;
 }
 
 gboolean
@@ -827,6 +842,7 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
   LuFlow *self = g_new0 (LuFlow, 1);
   const LuFlowFunction nobody = { .is_bad = TRUE };
   const LuFlowLink none = { 0 };
+  const LuFlowLabel no_label = { 0 };
 
   self->range = *range;
   self->file = file;
@@ -841,12 +857,15 @@ lu_flow_new (const LuCodeBytes *range, const LuFlowFile *file)
   self->links = g_array_new (FALSE, FALSE, sizeof (LuFlowLink));
   self->jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowJump));
   self->open_jumps = g_array_new (FALSE, FALSE, sizeof (LuFlowOpenJump));
+  self->labels = g_array_new (FALSE, FALSE, sizeof (LuFlowLabel));
+  self->to_labels = g_array_new (FALSE, FALSE, sizeof (LuFlowOpenJump));
   self->far_jumps = g_array_new (FALSE, FALSE, sizeof (LuFunctionJump));
   self->returning = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->facts = lu_facts_list_new (LU_CELL_FIRST);
   g_array_append_val (self->functions, nobody); /* function 0 */
   g_array_append_val (self->links, none);       /* link 0 */
+  g_array_append_val (self->labels, no_label);  /* label 0 */
   return self;
 }
 
@@ -863,6 +882,8 @@ lu_flow_free (LuFlow *self)
   g_array_unref (self->links);
   g_array_unref (self->jumps);
   g_array_unref (self->open_jumps);
+  g_array_unref (self->labels);
+  g_array_unref (self->to_labels);
   g_array_unref (self->far_jumps);
   g_array_unref (self->returning);
   g_array_unref (self->pointers);

@@ -418,6 +418,44 @@ test_open_jump_of_another (void)
   g_assert_true (has_rule (flow, 16, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
 }
 
+/* Assembly that loads where it goes on later, before a loop, and in one branch of it another place.
+ * Labels in other registers are not followed. */
+static void
+test_jump_to_label (void)
+{
+  /* 0: push rbx; test edi,edi; je 0e; lea 1f(rip),r14; jmp 15; 0e: lea 21(rip),r14;
+   * 15: lea 23(rip),rcx; jmp *r14; 1f: pop rbx; ret; 21: pop rbx; ret; 23: pop rbx; ret */
+  Code code = assemble ("53 85 ff 74 09 4c 8d 35 13 00 00 00 eb 07 4c 8d 35 0c 00 00 00 "
+                        "48 8d 0d 07 00 00 00 41 ff e6 5b c3 5b c3 5b c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (has_rule (flow, 0x1f, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x20, ENTRY));
+  g_assert_true (has_rule (flow, 0x21, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x23, NULL));
+}
+
+/* Labels of code behind the start of another function, and before that of their own. */
+static void
+test_jump_to_label_elsewhere (void)
+{
+  /* 0: nop; ret; 2: push rbx; lea 0(rip),rax; lea 13(rip),rax; jmp *rax; 13: nop; ret */
+  Code code = assemble ("90 c3 53 48 8d 05 f6 ff ff ff 48 8d 05 02 00 00 00 ff e0 90 c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = NULL;
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 2, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 19, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 0, NULL));
+  g_assert_true (has_rule (flow, 17, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 20, ENTRY));
+}
+
 /* Hints say that a function begins at a label to which a jump through pointers leads. It is none if
  * it returns with what the function before it has pushed. */
 static void
@@ -902,6 +940,8 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/open-jump", test_open_jump);
+  g_test_add_func ("/flow/jump-to-label", test_jump_to_label);
+  g_test_add_func ("/flow/jump-to-label-elsewhere", test_jump_to_label_elsewhere);
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
   g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
