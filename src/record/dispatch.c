@@ -565,7 +565,7 @@ send_stack (LuDispatch *self, LuStackMessage *message, const LuLocatedEvent *loc
 
 /* Does what the worker wishes about missing pages. */
 static void
-grant_wish (LuDispatch *self)
+grant_wishes (LuDispatch *self)
 {
   if (self->memory_reader == NULL)
     return;
@@ -670,7 +670,7 @@ lu_dispatch_end_round (LuDispatch *self)
   gsize used = lu_queue_used (self->to_writer);
   gint64 now;
 
-  grant_wish (self);
+  grant_wishes (self);
   if (lu_queue_used (self->to_worker) > 0)
     lu_queue_wake (self->to_worker);
   if (used == 0)

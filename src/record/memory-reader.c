@@ -25,6 +25,9 @@
 /* A request that takes longer hangs. */
 #define PATIENCE_US   (500 * 1000)
 #define MAX_UNDER_WAY 16
+/* Requests that the worker's thread may leave between two rounds of the drain: one for each of
+ * several threads, whose stacks have other pages. */
+#define N_WISHES 16
 /* The socket, in the process that reads. */
 #define SOCKET_FD 3
 
@@ -55,9 +58,9 @@ struct _LuMemoryReader
     guint64 page; /* the first one */
     gint64 us;    /* when it was asked for; 0: never */
   } asked[N_REMEMBERED];
-  Prefault wish;
-  atomic_bool has_wish;
-  LuCopiedText compared; /* the last answer */
+  Prefault wishes[N_WISHES];       /* a ring */
+  atomic_uint n_wishes, n_granted; /* since the beginning */
+  LuCopiedText compared;           /* the last answer */
   gboolean is_comparing, has_compared;
 };
 
@@ -203,12 +206,18 @@ take_answers (LuMemoryReader *self, gint64 now)
     lu_fd_clear (&self->fd);
 }
 
+static guint64
+first_page (const Prefault *request)
+{
+  return request->start / (guint64) sysconf (_SC_PAGESIZE);
+}
+
 /* Returns whether these pages were not asked for a moment ago, and remembers them. All samples of a
  * thread want the same ones until they are present. */
 static gboolean
 is_new (LuMemoryReader *self, const Prefault *request, gint64 now)
 {
-  guint64 page = request->start / (guint64) sysconf (_SC_PAGESIZE);
+  guint64 page = first_page (request);
   guint at = (guint) ((page ^ (guint64) request->pid << 20) * 0x9e3779b97f4a7c15u >> 56);
 
   G_STATIC_ASSERT (N_REMEMBERED == 1 << 8);
@@ -274,21 +283,42 @@ lu_memory_reader_take_compared (LuMemoryReader *self, LuCopiedText *answer)
   return TRUE;
 }
 
+/* Returns whether a wish for the same page waits. */
+static gboolean
+is_wished (const LuMemoryReader *self, const Prefault *request, guint first, guint n)
+{
+  for (guint i = first; i != n; i++)
+    if (self->wishes[i % N_WISHES].pid == request->pid
+        && first_page (&self->wishes[i % N_WISHES]) == first_page (request))
+      return TRUE;
+  return FALSE;
+}
+
 void
 lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end)
 {
-  if (atomic_load_explicit (&self->has_wish, memory_order_acquire))
+  const Prefault request = { .pid = pid, .start = start, .end = end };
+  guint n = atomic_load_explicit (&self->n_wishes, memory_order_relaxed),
+        first = atomic_load_explicit (&self->n_granted, memory_order_acquire);
+
+  if (n - first >= N_WISHES || is_wished (self, &request, first, n))
     return;
-  self->wish = (Prefault){ .pid = pid, .start = start, .end = end };
-  atomic_store_explicit (&self->has_wish, TRUE, memory_order_release);
+  self->wishes[n % N_WISHES] = request;
+  atomic_store_explicit (&self->n_wishes, n + 1, memory_order_release);
 }
 
 gboolean
 lu_memory_reader_grant (LuMemoryReader *self)
 {
-  if (!atomic_load_explicit (&self->has_wish, memory_order_acquire))
-    return FALSE;
-  lu_memory_reader_prefault (self, self->wish.pid, self->wish.start, self->wish.end);
-  atomic_store_explicit (&self->has_wish, FALSE, memory_order_release);
-  return TRUE;
+  guint n = atomic_load_explicit (&self->n_wishes, memory_order_acquire),
+        first = atomic_load_explicit (&self->n_granted, memory_order_relaxed);
+
+  for (guint i = first; i != n; i++)
+    {
+      const Prefault *wish = &self->wishes[i % N_WISHES];
+
+      lu_memory_reader_prefault (self, wish->pid, wish->start, wish->end);
+    }
+  atomic_store_explicit (&self->n_granted, n, memory_order_release);
+  return n != first;
 }

@@ -26,9 +26,10 @@ void lu_memory_reader_free (LuMemoryReader *self);
  * Returns whether it does so: not if the same page was the start a moment ago, nor while many
  * requests are under way. Drain thread; does not wait. */
 gboolean lu_memory_reader_prefault (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
-/* Keeps the same request for lu_memory_reader_grant(), unless it has one already. Worker thread. */
+/* Keeps the same request for lu_memory_reader_grant(), unless it has one for this page or too many.
+ * Worker thread. */
 void lu_memory_reader_wish (LuMemoryReader *self, gint32 pid, guint64 start, guint64 end);
-/* Makes the request that lu_memory_reader_wish() has kept. Returns whether there was one. Drain
+/* Makes the requests that lu_memory_reader_wish() has kept. Returns whether there were any. Drain
  * thread. */
 gboolean lu_memory_reader_grant (LuMemoryReader *self);
 /* Has copied code compared (copied-text.h). Returns whether that is done: not while it is done for
