@@ -239,17 +239,18 @@ make_worker (LuPipeline *self, LuStore *store_taken)
     self->tables = lu_tables_new (store_taken, options->table_memory);
   else
     lu_store_free (store_taken);
-  self->worker =
-      lu_worker_new (g_steal_pointer (&self->unwinder),
-                     &(LuWorkerOptions){ .input = self->to_worker,
-                                         .output = self->from_worker,
-                                         .places = self->to_writer,
-                                         .tables = self->tables,
-                                         .prefault = self->prefault,
-                                         .lent = self->lent,
-                                         .live = live,
-                                         .drops_cfi = live && options->engine == &lu_unwinder_table,
-                                         .own_mounts_are_known = options->own_mounts_are_known });
+  self->worker = lu_worker_new (
+      g_steal_pointer (&self->unwinder),
+      &(LuWorkerOptions){ .input = self->to_worker,
+                          .output = self->from_worker,
+                          .places = self->to_writer,
+                          .tables = self->tables,
+                          .prefault = self->prefault,
+                          .lent = self->lent,
+                          .copy_size = self->kernel_walks != NULL ? self->copy_size : NULL,
+                          .live = live,
+                          .drops_cfi = live && options->engine == &lu_unwinder_table,
+                          .own_mounts_are_known = options->own_mounts_are_known });
 }
 
 gboolean

@@ -54,6 +54,7 @@ struct _LuWorker
   LuProcessReader *reader;
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
   LuLentStacks *lent;       /* borrowed; NULL: no stack was lent */
+  LuCopySize *copy_size;    /* borrowed; NULL: nobody asks */
   gboolean live;
   GThread *thread;
   pthread_mutex_t mutex; /* protects the next seven, and both queues while an answer is given */
@@ -530,12 +531,29 @@ look_at_held (LuWorker *self)
   return TRUE;
 }
 
+/* Counts a sample that waits for rows. They will show only then how much of its stack is needed,
+ * and all samples until then wait, too: where the stack is larger than the copy, the copy is taken
+ * to be too small. */
+static void
+count_copy (LuWorker *self, const LuMessage *message)
+{
+  const LuSample *sample = &((const LuSampleMessage *) message)->sample;
+
+  if (message->kind == LU_MESSAGE_SAMPLE && sample->stack_size >= sample->stack_asked)
+    lu_copy_size_count (self->copy_size, LU_STATUS_TRUNCATED_COPY, sample->stack_asked,
+                        (guint64) sample->stack_asked + 1);
+}
+
 /* Answers a request, or holds its answer back. The mutex is locked. */
 static void
 answer_or_hold (LuWorker *self, LuMessage *message, gsize size)
 {
   if (self->awaited.slot != NULL)
-    lu_held_answers_hold (self->held, message, size, &self->awaited, lu_monotonic_ns () + HELD_NS);
+    {
+      count_copy (self, message);
+      lu_held_answers_hold (self->held, message, size, &self->awaited,
+                            lu_monotonic_ns () + HELD_NS);
+    }
   else
     answer (self, message);
 }
@@ -699,6 +717,7 @@ lu_worker_new (LuUnwinder *unwinder, const LuWorkerOptions *options)
   self->reader = lu_process_reader_new (options->own_mounts_are_known);
   self->prefault = options->prefault;
   self->lent = options->lent;
+  self->copy_size = options->copy_size;
   self->stack = g_new (LuStack, 1);
   return self;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/queue.h"
+#include "copy-size.h"
 #include "lent-stacks.h"
 #include "memory-reader.h"
 #include "unwind/unwinder.h"
@@ -23,6 +24,7 @@ typedef struct
   LuTables *tables;         /* makes whole tables of modules; borrowed; NULL: none are made */
   LuMemoryReader *prefault; /* borrowed; NULL if not live */
   LuLentStacks *lent;       /* borrowed; NULL: no stack was lent */
+  LuCopySize *copy_size;    /* grows for samples that wait for rows; borrowed; NULL: it does not */
   gboolean live;            /* as in lu_opener_new() */
   gboolean drops_cfi;       /* as lu_opener_allow_cfi_drop() */
   gboolean own_mounts_are_known; /* as in lu_process_reader_new() */

@@ -16,6 +16,7 @@
 
 #define QUEUE_BYTES (1u << 20)
 #define BUDGET      (8u << 20)
+#define COPY_BYTES  8
 #define WAITING_TID 1
 #define OTHER_TID   2
 #define SLOW_TID    3
@@ -92,9 +93,20 @@ typedef struct
   Engine engine;
   LuTables *tables;
   LuQueue *input, *output, *places;
+  LuSource source;
+  LuCopySize *copy_size;
   LuWorker *worker;
+  guint32 stack_asked; /* of samples that are sent */
   guint64 words[2];
 } Fixture;
+
+static gboolean
+set_stack_size (LuSource *source, guint32 bytes, GError **error)
+{
+  return TRUE;
+}
+
+static const LuSourceOps source_ops = { .set_stack_size = set_stack_size };
 
 static void
 set_up (Fixture *self, gconstpointer data)
@@ -108,11 +120,15 @@ set_up (Fixture *self, gconstpointer data)
   self->input = lu_queue_new (QUEUE_BYTES);
   self->output = lu_queue_new (QUEUE_BYTES);
   self->places = lu_queue_new (QUEUE_BYTES);
-  self->worker = lu_worker_new (&self->engine.parent, &(LuWorkerOptions){ .input = self->input,
-                                                                          .output = self->output,
-                                                                          .places = self->places,
-                                                                          .tables = self->tables,
-                                                                          .live = TRUE });
+  self->source.ops = &source_ops;
+  self->copy_size = lu_copy_size_new (&self->source, COPY_BYTES, TRUE);
+  self->worker =
+      lu_worker_new (&self->engine.parent, &(LuWorkerOptions){ .input = self->input,
+                                                               .output = self->output,
+                                                               .places = self->places,
+                                                               .tables = self->tables,
+                                                               .copy_size = self->copy_size,
+                                                               .live = TRUE });
   lu_worker_start (self->worker);
   lu_image_unref (image);
   close (fd);
@@ -123,6 +139,7 @@ tear_down (Fixture *self, gconstpointer data)
 {
   lu_queue_close (self->input);
   lu_worker_free (self->worker);
+  lu_copy_size_free (self->copy_size);
   lu_table_slot_unref (self->engine.slot);
   lu_tables_free (self->tables);
   lu_queue_free (self->input);
@@ -138,7 +155,8 @@ send_sample_of (Fixture *self, gint32 pid, gint32 tid)
   *message = (LuSampleMessage){ .kind = LU_MESSAGE_SAMPLE,
                                 .header = { .pid = pid, .tid = tid },
                                 .sample.regs.n_words = 1,
-                                .sample.stack_size = 8 };
+                                .sample.stack_size = COPY_BYTES,
+                                .sample.stack_asked = self->stack_asked };
   memcpy (message->payload, self->words, sizeof self->words);
   lu_queue_commit (self->input, sizeof *message + sizeof self->words);
 }
@@ -209,6 +227,33 @@ test_wait (Fixture *self, gconstpointer data)
   g_assert_cmpint (tid, ==, OTHER_TID);
   send_sample (self, WAITING_TID);
   g_assert_cmpint (take (self, &tid, LONG_MS), ==, LU_STATUS_COMPLETE);
+}
+
+/* The copy of a stack that is larger is taken to be too small while the sample waits, once. */
+static void
+test_wait_with_full_copies (Fixture *self, gconstpointer data)
+{
+  gint32 tid;
+
+  self->stack_asked = COPY_BYTES + 8;
+  send_sample (self, WAITING_TID);
+  wait_for (&self->engine.n_tries, 3);
+  g_assert_false (lu_copy_size_is_short (self->copy_size));
+  self->stack_asked = COPY_BYTES;
+  for (guint i = 0; i < 2; i++)
+    send_sample (self, WAITING_TID);
+  wait_for (&self->engine.n_tries, 20);
+  g_assert_true (lu_copy_size_is_short (self->copy_size));
+  g_assert_true (lu_copy_size_tick (self->copy_size, 0, NULL));
+  g_assert_cmpuint (lu_copy_size_get (self->copy_size), ==, COPY_BYTES);
+  send_sample (self, WAITING_TID);
+  send_sample (self, OTHER_TID);
+  wait_for (&self->engine.n_other, 1);
+  g_assert_true (lu_copy_size_tick (self->copy_size, 0, NULL));
+  g_assert_cmpuint (lu_copy_size_get (self->copy_size), ==, 2 * COPY_BYTES);
+  g_atomic_int_set (&self->engine.are_there, TRUE);
+  for (guint i = 0; i < 5; i++)
+    g_assert_cmpint (take (self, &tid, LONG_MS), ==, LU_STATUS_COMPLETE);
 }
 
 /* So does a stack that BPF unwound and whose steps cannot be verified yet; it keeps its frames. */
@@ -324,6 +369,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   add ("/worker/wait", test_wait);
+  add ("/worker/wait-with-full-copies", test_wait_with_full_copies);
   add ("/worker/wait-to-verify", test_wait_to_verify);
   add ("/worker/limit", test_limit);
   add ("/worker/writer-is-behind", test_writer_is_behind);
