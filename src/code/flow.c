@@ -24,6 +24,9 @@
 #define MAX_ENTRIES 4096
 /* Instructions that are looked at to tell whether a function begins. */
 #define MAX_STRAIGHT 64
+/* Instructions from the push of the frame pointer to its set-up; compilers put others in between.
+ */
+#define MAX_PROLOGUE 6
 /* Bytes of an instruction (Intel SDM, 2.3.11) */
 #define LONGEST_INSTRUCTION 15
 /* rbx, rbp, r12 to r15 */
@@ -615,6 +618,28 @@ seems_function (LuFlow *self, guint64 address)
   return FALSE;
 }
 
+/* Returns whether code saves the frame pointer and sets it up, as the first instructions of a
+ * function do, which may stand in its cold part. */
+static gboolean
+sets_up_frame (LuFlow *self, guint64 address)
+{
+  gsize at = address - self->range.start;
+  LuOp op;
+
+  for (guint i = 0; i < MAX_PROLOGUE && self->work > 0 && at < self->range.size; i++, at += op.size)
+    {
+      self->work--;
+      if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, self->range.start + at,
+                              &op)
+          || op.kind >= LU_OP_RETURN || (i == 0) != (op.kind == LU_OP_PUSH)
+          || (i == 0 && op.src != LU_CODE_FP))
+        return FALSE;
+      if (op.kind == LU_OP_COPY && op.dst == LU_CODE_FP)
+        return op.src == LU_CODE_SP && op.value == 0;
+    }
+  return FALSE;
+}
+
 /* Returns whether another function or padding begins behind a call, which then never returns. Of
  * code in a gap, nothing shows that it is a function: if it calls without a frame of its own, it is
  * rather the cold part of another one. */
@@ -631,7 +656,8 @@ is_beyond_end (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
     return lu_flow_function_at (self, id)->kind == LU_START_GAP && address % LU_FLOW_ALIGNMENT == 0
            && lu_code_is_behind_padding (&self->range, at);
   return lu_code_hints_has (self->file->hints, address)
-         || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address));
+         || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address))
+         || sets_up_frame (self, address);
 }
 
 /* Returns where a path goes on that leads behind a lock prefix, as in glibc's code for processes

@@ -81,6 +81,16 @@ static const Case cases[] = {
   { "a jump to a function of another file that never returns",
     "48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 e9 ce ff ff ff",
     { { 9, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 13, ENTRY } } },
+  /* push rbp; mov rsp,rbp; call *rax; push rbp; xor eax,eax; mov rsp,rbp; pop rbp; ret */
+  { "a frame that is set up behind a call that never returns",
+    "55 48 89 e5 ff d0 55 31 c0 48 89 e5 5d c3",
+    { { 4, "cfa=rbp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" }, { 6, NULL }, { 12, NULL } } },
+  /* push rbp; mov rsp,rbp; call *rax; push rbp; xor eax,eax; mov rsp,rdi; leave; ret */
+  { "a frame pointer that is an argument",
+    "55 48 89 e5 ff d0 55 31 c0 48 89 e7 c9 c3",
+    { { 6, "cfa=rbp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
+      { 12, "cfa=rbp+16 rbp=*(cfa-16) rbx=same ra=*(cfa-8)" },
+      { 13, ENTRY } } },
   /* sub $8,rsp; call -256; padding; 16: push rbx; pop rbx; ret */
   { "a call of code elsewhere before something that is a function",
     "48 83 ec 08 e8 f7 fe ff ff 90 90 90 90 90 90 90 53 5b c3",
