@@ -226,6 +226,20 @@ lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped, guint64 f
   return is_read ? LU_CODE_READ : LU_CODE_UNREADABLE;
 }
 
+LuCodeResult
+lu_code_reader_read_anew (LuCodeReader *self, const LuMappedModule *mapped, guint64 file_offset,
+                          guint8 *bytes, gsize size)
+{
+  File *file = find_file (self, mapped);
+
+  if (file == NULL)
+    return LU_CODE_OVER_BUDGET;
+  if (file->fd < 0 || file_offset > G_MAXINT64 - size
+      || lu_fd_pread_all (file->fd, bytes, size, (gint64) file_offset) != (gssize) size)
+    return LU_CODE_UNREADABLE;
+  return LU_CODE_READ;
+}
+
 gboolean
 lu_code_reader_may_work (LuCodeReader *self, gint32 pid)
 {

@@ -51,6 +51,10 @@ typedef struct
 LuCodeResult lu_code_reader_read (LuCodeReader *self, const LuMappedModule *mapped,
                                   guint64 file_offset, guint8 *bytes, gsize size);
 
+/* Does the same past the pages that are kept: programs may still write to the file. */
+LuCodeResult lu_code_reader_read_anew (LuCodeReader *self, const LuMappedModule *mapped,
+                                       guint64 file_offset, guint8 *bytes, gsize size);
+
 /* Returns whether the process may cost time now. */
 gboolean lu_code_reader_may_work (LuCodeReader *self, gint32 pid);
 /* Charges the process for the work, in ns of CPU time. */

@@ -6,6 +6,7 @@
 #include "unwind/code-facts.h"
 
 #include "module/function-frame.h"
+#include "module/leaf-end.h"
 #include "table/cfi.h"
 
 /* Returns where in the file an address in the mapping is. */
@@ -31,6 +32,14 @@ kind_without_code (LuCodeResult result)
 {
   return result == LU_CODE_OVER_BUDGET ? LU_CALL_UNKNOWN : LU_CALL_NONE;
 }
+
+/* Where a leaf is. */
+typedef struct
+{
+  const LuArch *arch;
+  const LuDwflMapping *mapping;
+  guint64 pc;
+} LeafPlace;
 
 /* Answers about leaves are kept with those about calls, above the offsets that files have. */
 #define LEAF_KEY (G_GUINT64_CONSTANT (1) << 61)
@@ -163,32 +172,76 @@ keep_leaf (const LuDwflMapping *mapping, guint64 offset, LuLeaf kind)
                                                 : KEPT_UNDECIDED);
 }
 
+/* Returns whether the code of a mapping may still be written: into a file that is no ELF file, a
+ * program writes code that it generates. */
+static gboolean
+is_generated (const LuDwflMapping *mapping)
+{
+  return lu_module_image (mapping->module) == NULL;
+}
+
+/* Reads what the next few instructions show. */
+static LuCodeResult
+read_leaf (LuCodeReader *reader, const LuMappedModule *file, const LeafPlace *place, LuLeaf *kind)
+{
+  const LuDwflMapping *mapping = place->mapping;
+  guint64 offset = file_offset_of (mapping, place->pc);
+  gsize size = place->arch->files.leaf_bytes;
+  guint8 bytes[LU_ARCH_MAX_LEAF_BYTES];
+  LuCodeResult result;
+
+  *kind = LU_LEAF_UNDECIDED;
+  if (mapping->end - place->pc < size)
+    return LU_CODE_READ;
+  result = is_generated (mapping) ? lu_code_reader_read_anew (reader, file, offset, bytes, size)
+                                  : lu_code_reader_read (reader, file, offset, bytes, size);
+  if (result == LU_CODE_READ)
+    *kind = place->arch->leaf_of (bytes);
+  if (LU_LEAF_KIND (*kind) == LU_LEAF_POPPED && number_of_popped (*kind) == G_MAXUINT)
+    *kind = LU_LEAF_UNDECIDED;
+  return result;
+}
+
+/* Follows all paths if those say nothing. */
+static LuCodeResult
+follow_leaf (LuCodeReader *reader, const LuMappedModule *file, const LeafPlace *place, LuLeaf *kind)
+{
+  const LuDwflMapping *mapping = place->mapping;
+  guint64 offset = file_offset_of (mapping, place->pc);
+  const LuLeafCode code = { .file_offset = offset,
+                            .before = MIN (place->pc - mapping->start, offset),
+                            .after = mapping->end - place->pc };
+  LuCodeResult result;
+  gboolean is_bare;
+
+  if (*kind != LU_LEAF_UNDECIDED || place->arch->word_size != 8 || place->arch->has_link_register)
+    return LU_CODE_READ;
+  result = lu_leaf_end (reader, file, &code, &is_bare);
+  if (is_bare)
+    *kind = LU_LEAF_BARE;
+  return result;
+}
+
 LuLeaf
 lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwflMapping *mapping,
               guint64 pc)
 {
+  const LeafPlace place = { .arch = arch, .mapping = mapping, .pc = pc };
   guint64 offset = file_offset_of (mapping, pc);
   LuLeaf kind = known_leaf (mapping, offset);
-  LuMappedModule file;
-  guint8 bytes[LU_ARCH_MAX_LEAF_BYTES];
+  const LuMappedModule file = lu_code_file_of (mapping, pid);
   LuCodeResult result;
 
   if (arch->leaf_of == NULL)
     return LU_LEAF_UNDECIDED;
   if (kind != LU_LEAF_UNKNOWN || reader == NULL)
     return kind;
-  kind = LU_LEAF_UNDECIDED;
-  if (mapping->end - pc >= arch->files.leaf_bytes)
-    {
-      file = lu_code_file_of (mapping, pid);
-      result = lu_code_reader_read (reader, &file, offset, bytes, arch->files.leaf_bytes);
-      if (result != LU_CODE_READ)
-        return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
-      kind = arch->leaf_of (bytes);
-      if (LU_LEAF_KIND (kind) == LU_LEAF_POPPED && number_of_popped (kind) == G_MAXUINT)
-        kind = LU_LEAF_UNDECIDED;
-    }
-  keep_leaf (mapping, offset, kind);
+  result = read_leaf (reader, &file, &place, &kind);
+  if (result != LU_CODE_READ)
+    return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
+  result = follow_leaf (reader, &file, &place, &kind);
+  if (result == LU_CODE_READ && !is_generated (mapping))
+    keep_leaf (mapping, offset, kind);
   return kind;
 }
 

@@ -417,6 +417,16 @@ def write_jumps(directory):
     (directory / "no-code").write_bytes(usual[:11] + b"\x06" + usual + b"\xff")
 
 
+def write_leaf_end(directory):
+    """The offset of a leaf, and code: mov %ecx; test; je; a loop; ret."""
+    code = bytes.fromhex("89f9 85c9 7406 ffc9 8907 75fa c3")
+    (directory / "start").write_bytes(b"\0\0" + code)
+    (directory / "in-loop").write_bytes(b"\x08\0" + code)
+    (directory / "no-return").write_bytes(b"\x06\0" + code[:-1])
+    (directory / "pushes").write_bytes(b"\0\0" + b"\x53" + code)
+    (directory / "outside").write_bytes(b"\xff\x1f" + code)
+
+
 def linked_file():
     """A library that calls "other" through .plt and by a word, and defines "mine", twice "both" and "chosen"."""
     names = b"\0other\0mine\0both\0chosen\0"
@@ -565,7 +575,7 @@ BY_THREAD = bytes.fromhex("64488b0425f0ffffff")
 
 def main():
     for name in ("cfi", "counters", "elf-symbols", "go-table", "instructions", "interp", "jit-names", "jumps", "kallsyms",
-                 "kallsyms-copy", "line-answers", "linkage",
+                 "kallsyms-copy", "leaf-end", "line-answers", "linkage",
                  "opcodes", "perf-data", "proc-maps", "record", "step", "store", "syscap-reader"):
         (HERE / "corpus" / name).mkdir(parents=True, exist_ok=True)
     write_records(HERE / "corpus" / "record")
@@ -600,6 +610,7 @@ def main():
     write_jit(HERE / "corpus" / "jit-names")
     write_instructions(HERE / "corpus" / "instructions")
     write_jumps(HERE / "corpus" / "jumps")
+    write_leaf_end(HERE / "corpus" / "leaf-end")
     write_linkage(HERE / "corpus" / "linkage")
     write_line_answers(HERE / "corpus" / "line-answers")
     (HERE / "corpus" / "perf-data" / "pipe-without-records").write_bytes(

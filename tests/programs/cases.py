@@ -198,7 +198,7 @@ NO_CALLER = [["hot", "ANON", JIT]]
 def frames_case(about, name, exact, kind="anonymous", **more):
     """The case @name of jit-frames; before that the program writes its code."""
     writing = ("map|publish|assemble|keeps_frame_pointer|keeps_none|lies|points_elsewhere|tiny"
-               "|repeats*")
+               "|repeats*|loops_far")
     return Case(about, ["@jit-frames", name, kind], exact,
                 allowed=[["LIBC|LDSO|PLT*", writing, "run_steps?", "main", *START]], **more)
 
@@ -421,6 +421,10 @@ CASES = {
                             hot=("anon:", "anon://anon")),
     "jit-leaf-file": frames_case("the same in a file", "leaf", JIT_LEAF, "%",
                                  hot=("generated:?",)),
+    "jit-far-file": frames_case("generated code in a file loops and does not use the stack", "far",
+                                [["GENFILE", "run_kept", "with_frame_pointer",
+                                  "run_with_frame_pointer", "main", *START]], "%",
+                                hot=("generated:?",)),
     "jit-steps": frames_case("each instruction of a small function in a file that keeps frame "
                              "pointers, called by code in no file", "steps",
                              [["GENFILE?", "ANON", "run_generated", "run_steps", "main", *START]], "%",

@@ -143,6 +143,21 @@ keeps_none (unsigned number, Function callee)
   return self;
 }
 
+/* Makes a leaf that does not use the stack, with a loop too long to be seen at a glance. */
+KNOWN Function
+loops_far (unsigned number)
+{
+  Function self = begin (number);
+  uint32_t rounds = N_ROUNDS;
+
+  put ("\xb9", 1); /* mov $rounds, %ecx */
+  put (&rounds, 4);
+  for (unsigned i = 0; i < 12; i++)
+    put ("\x0f\x1f\x84\x00\x00\x00\x00\x00", 8); /* back: nop */
+  put ("\xff\xc9\x75\x9c\xc3", 5);               /* dec %ecx; jnz back; ret */
+  return self;
+}
+
 /* Makes a function that calls another one again and again, so that each of its few instructions is
  * sampled. */
 KNOWN Function
@@ -279,6 +294,15 @@ run_with_frame_pointer (Function function)
   AFTER_CALL ();
 }
 
+static Function kept;
+
+KNOWN void
+run_kept (void)
+{
+  kept ();
+  AFTER_CALL ();
+}
+
 KNOWN Function
 assemble (const char *name)
 {
@@ -290,6 +314,8 @@ assemble (const char *name)
       first = keeps_frame_pointer (2, callback);
       return keeps_frame_pointer (4, keeps_frame_pointer (3, first));
     }
+  if (strcmp (name, "far") == 0)
+    return loops_far (0);
   if (strcmp (name, "leaf") == 0)
     return keeps_frame_pointer (1, keeps_frame_pointer (0, NULL));
   if (strcmp (name, "none") == 0)
@@ -350,7 +376,10 @@ main (int argc, char **argv)
   function = map (&memory, argv[2]) ? assemble (argv[1]) : NULL;
   if (function == NULL || !publish (&memory))
     return 2;
-  if (strncmp (argv[1], "none", 4) == 0)
+  kept = function;
+  if (strcmp (argv[1], "far") == 0)
+    run_with_frame_pointer (run_kept);
+  else if (strncmp (argv[1], "none", 4) == 0)
     run_with_frame_pointer (function);
   else
     run_generated (function);
