@@ -312,6 +312,31 @@ is_noreturn_symbol (const Dynamic *self, guint64 symbol)
          && is_noreturn_name (self->names + self->symbols[symbol].st_name);
 }
 
+/* Returns a symbol that is a function of this file, or NULL. */
+static const Elf64_Sym *
+own_function (const Dynamic *self, guint64 symbol)
+{
+  return symbol < self->n && self->symbols[symbol].st_shndx != SHN_UNDEF
+                 && ELF64_ST_TYPE (self->symbols[symbol].st_info) == STT_FUNC
+             ? &self->symbols[symbol]
+             : NULL;
+}
+
+/* Notes a pointer that is filled in by the name of a function. */
+static void
+add_named (LuCodeFile *file, const Dynamic *dynamic, guint64 symbol, LuCodePointer pointer)
+{
+  const Elf64_Sym *own = own_function (dynamic, symbol);
+
+  if (is_noreturn_symbol (dynamic, symbol))
+    g_array_append_val (file->noreturn, pointer.address);
+  else if (own != NULL)
+    {
+      pointer.value += own->st_value;
+      g_array_append_val (file->own, pointer);
+    }
+}
+
 static void
 read_pointers (const Reading *self, const char *section, const Dynamic *dynamic)
 {
@@ -327,9 +352,8 @@ read_pointers (const Reading *self, const char *section, const Dynamic *dynamic)
 
       if (type == file->arch->files.rela_relative)
         g_array_append_val (file->pointers, pointer);
-      else if ((type == file->arch->files.rela_slot || type == file->arch->files.rela_data)
-               && is_noreturn_symbol (dynamic, ELF64_R_SYM (entries[i].r_info)))
-        g_array_append_val (file->noreturn, pointer.address);
+      else if (type == file->arch->files.rela_slot || type == file->arch->files.rela_data)
+        add_named (file, dynamic, ELF64_R_SYM (entries[i].r_info), pointer);
     }
 }
 
@@ -349,6 +373,7 @@ read_relocations (const Reading *self)
   read_pointers (self, ".rela.plt", &dynamic);
   g_array_sort (self->file->pointers, lu_code_compare_addresses);
   g_array_sort (self->file->noreturn, lu_code_compare_addresses);
+  g_array_sort (self->file->own, lu_code_compare_addresses);
   g_free (dynamic.symbols);
   g_free (dynamic.names);
 }
@@ -398,6 +423,17 @@ is_noreturn (gpointer data, guint64 address)
   const LuCodeFile *self = data;
 
   return g_array_binary_search (self->noreturn, &address, lu_code_compare_addresses, NULL);
+}
+
+static guint64
+function_at (gpointer data, guint64 address)
+{
+  const LuCodeFile *self = data;
+  guint place;
+
+  return g_array_binary_search (self->own, &address, lu_code_compare_addresses, &place)
+             ? g_array_index (self->own, LuCodePointer, place).value
+             : 0;
 }
 
 static gboolean
@@ -457,6 +493,7 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
   self->functions = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->pointers = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
   self->noreturn = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->own = g_array_new (FALSE, FALSE, sizeof (LuCodePointer));
   self->flow_file = (LuFlowFile){ read_bytes, read_pointer, is_noreturn, linkage_at, self };
   g_array_set_clear_func (self->segments, free_segment);
   if (fstat (fd, &info) != 0 || info.st_size <= 0)
@@ -471,6 +508,7 @@ lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces)
   self->flow_file.kernel_frame = self->arch->kernel_frame;
   self->flow_file.is_movable = self->headers.type == ET_DYN;
   self->flow_file.returns = returns;
+  self->flow_file.function_at = function_at;
   self->returns = lu_code_returns_new (self->ranges, &self->flow_file);
   read_linkage (&reading);
   read_symbols (&reading, ".symtab", ".strtab");
@@ -495,6 +533,7 @@ lu_code_file_free (LuCodeFile *self)
   g_array_unref (self->functions);
   g_array_unref (self->pointers);
   g_array_unref (self->noreturn);
+  g_array_unref (self->own);
   g_free (self);
 }
 

@@ -31,6 +31,7 @@ typedef struct
   LuCodeHints *hints; /* owned */
   LuCodeReturns *returns;
   GArray *noreturn; /* of guint64: addresses of pointers, ascending */
+  GArray *own;      /* of LuCodePointer, ascending: to functions of this file by their names */
   LuFlowFile flow_file;
 } LuCodeFile;
 

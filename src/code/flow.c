@@ -305,6 +305,16 @@ is_left_well (const LuFlow *self, guint32 id, const LuPath *path)
   return TRUE;
 }
 
+/* Returns whether the pointer at an address is to a function that never returns. */
+static gboolean
+leads_nowhere (const LuFlowFile *file, guint64 pointer)
+{
+  guint64 function = file->function_at != NULL ? file->function_at (file->data, pointer) : 0;
+
+  return file->is_noreturn (file->data, pointer)
+         || (function != 0 && file->returns != NULL && !file->returns (file->data, function));
+}
+
 /* Returns whether the function at an address elsewhere never returns. is_entry: it is an entry of a
  * procedure linkage table. */
 static gboolean
@@ -315,7 +325,7 @@ never_returns (const LuFlow *self, guint64 address, gboolean *is_entry)
 
   *is_entry = pointer != 0;
   if (pointer != 0)
-    return file->is_noreturn (file->data, pointer);
+    return leads_nowhere (file, pointer);
   return file->returns != NULL && !file->returns (file->data, address);
 }
 
@@ -439,10 +449,9 @@ apply (LuFlow *self, const LuOp *op, LuPath *path)
 static void
 jump_indirectly (LuFlow *self, guint32 id, guint64 address, const LuOp *op, const LuPath *path)
 {
-  const LuFlowFile *file = self->file;
   const LuFlowJump anywhere = { id, LU_FLOW_ANYWHERE };
 
-  if (op->target != 0 && file->is_noreturn (file->data, op->target))
+  if (op->target != 0 && leads_nowhere (self->file, op->target))
     {
       g_array_append_val (self->jumps, anywhere);
       return;
@@ -568,7 +577,7 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
       return call (self, id, op, next, path) ? next : 0;
     case LU_OP_CALL_INDIRECT:
       lu_path_call (path);
-      return op->target != 0 && file->is_noreturn (file->data, op->target) ? 0 : next;
+      return op->target != 0 && leads_nowhere (file, op->target) ? 0 : next;
     case LU_OP_JUMP:
       return can_go_to (self, id, op->target, path, BY_JUMP) ? op->target : 0;
     case LU_OP_JUMP_INDIRECT:

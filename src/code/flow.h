@@ -34,6 +34,9 @@ typedef struct
   /* Returns FALSE if the function at an address, elsewhere in the file, never returns. NULL: nobody
    * knows. */
   gboolean (*returns) (gpointer data, guint64 address);
+  /* Returns the function of this file to which the pointer at an address leads, unless another file
+   * has one of its name; 0: none. NULL: nobody knows. */
+  guint64 (*function_at) (gpointer data, guint64 address);
   /* The file can be loaded anywhere, so only what is relative to an instruction is an address of
    * its code; other constants are numbers. */
   gboolean is_movable;

@@ -95,19 +95,28 @@ add_branch (Look *self, guint64 target)
 
 static gboolean returns_from (LuCodeReturns *self, guint64 address, guint depth);
 
+/* Returns whether the pointer at an address is to a function that never returns. depth: of its
+ * look.
+ */
+static gboolean
+leads_nowhere (LuCodeReturns *self, guint64 pointer, guint depth)
+{
+  const LuFlowFile *file = self->file;
+  guint64 function = file->function_at != NULL ? file->function_at (file->data, pointer) : 0;
+
+  return file->is_noreturn (file->data, pointer)
+         || (function != 0 && !returns_from (self, function, depth));
+}
+
 /* Returns whether a path ends at an instruction, without a return. */
 static gboolean
 is_end (const Look *self, const LuOp *op)
 {
-  const LuFlowFile *file = self->owner->file;
-
   if (op->kind == LU_OP_CALL)
     return !returns_from (self->owner, op->target, self->depth + 1);
   return op->kind == LU_OP_STOP
-         || (op->kind == LU_OP_CALL_INDIRECT && op->target != 0
-             && file->is_noreturn (file->data, op->target))
-         || (op->kind == LU_OP_JUMP_INDIRECT && op->target != 0
-             && file->is_noreturn (file->data, op->target));
+         || ((op->kind == LU_OP_CALL_INDIRECT || op->kind == LU_OP_JUMP_INDIRECT) && op->target != 0
+             && leads_nowhere (self->owner, op->target, self->depth + 1));
 }
 
 /* Returns whether another function begins behind a call and its padding: the call never returns,
@@ -156,7 +165,7 @@ look (LuCodeReturns *self, guint64 address, guint depth)
   guint64 pointer = file->linkage_at (file->data, address);
 
   if (pointer != 0)
-    return !file->is_noreturn (file->data, pointer);
+    return !leads_nowhere (self, pointer, depth + 1);
   add_branch (&one, address);
   for (guint i = 0; i < one.n_branches; i++)
     if (follow (&one, one.branches[i]))

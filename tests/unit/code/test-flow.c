@@ -665,6 +665,57 @@ test_returns (void)
   lu_code_returns_free (returns);
 }
 
+static guint64
+function_at (gpointer data, guint64 address)
+{
+  return address == NORETURN + 8 ? ADDRESS + 32 : 0;
+}
+
+static LuCodeReturns *by_name;
+
+static gboolean
+returns_by_name (gpointer data, guint64 address)
+{
+  return lu_code_returns_from (by_name, address);
+}
+
+/* A call through the procedure linkage table of a function of the same file, which calls nothing
+ * but itself, in the same way, or returns. */
+static void
+test_returns_by_name (void)
+{
+  static const char *functions[] = { "e8 cb ff ff ff", "c3 90 90 90 90" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (functions); i++)
+    {
+      /* 0: sub $8,rsp; call -16; 9: add $8,rsp; ret; 32: call -16 or ret */
+      g_autofree char *text = g_strdup_printf (
+          "48 83 ec 08 e8 e7 ff ff ff 48 83 c4 08 c3 cc cc cc cc cc cc cc cc cc cc "
+          "cc cc cc cc cc cc cc cc %s",
+          functions[i]);
+      Code code = assemble (text);
+      const LuCodeBytes range = { ADDRESS, code.size, code.bytes },
+                        home = { ADDRESS, 16, code.bytes };
+      g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+      g_autoptr (LuFlow) flow = NULL;
+      LuFlowFile file;
+
+      describe (&code, &file);
+      file.function_at = function_at;
+      file.returns = returns_by_name;
+      g_array_append_val (ranges, range);
+      by_name = lu_code_returns_new (ranges, &file);
+      g_assert_cmpint (lu_code_returns_from (by_name, ADDRESS - 0x10), ==, i == 1);
+      flow = lu_flow_new (&range, &file);
+      lu_flow_set_home (flow, &home);
+      lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+      g_assert_true (lu_flow_run (flow));
+      g_assert_true (
+          has_rule (flow, 9, i == 0 ? NULL : "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+      lu_code_returns_free (by_name);
+    }
+}
+
 #define MANY (1u << 20)
 
 /* Each byte is a function that never returns. Only so many answers are kept. */
@@ -962,6 +1013,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/far", test_far);
   g_test_add_func ("/flow/away", test_away);
   g_test_add_func ("/flow/returns", test_returns);
+  g_test_add_func ("/flow/returns-by-name", test_returns_by_name);
   g_test_add_func ("/flow/many-returns", test_many_returns);
   g_test_add_func ("/flow/overlay", test_overlay);
   g_test_add_func ("/flow/dispute", test_dispute);
