@@ -9,6 +9,9 @@
 
 /* Frames are smaller; beyond it nothing is known. */
 #define MAX_OFFSET (1 << 29)
+/* Numbers of so many values by the bits that are kept are codes of interpreters rather than what a
+ * switch handles all values of: their tables have fewer entries. */
+#define MANY_KEPT 64
 /* A page: code for smaller frames does not touch them first. */
 #define LEAST_PROBED 4096
 
@@ -520,6 +523,8 @@ apply_values (LuPath *self, const LuOp *op)
       break;
     case LU_OP_LIMIT:
       set_limit (self, op->dst, (guint32) op->value + 1);
+      if (op->value + 1 >= MANY_KEPT && self->known[op->dst].kind == LU_KNOWN_LIMIT)
+        self->known[op->dst].is_weak = TRUE;
       break;
     case LU_OP_EXTEND:
       extend (self, op);

@@ -64,8 +64,9 @@ typedef enum
 
 typedef struct
 {
-  guint8 kind;    /* LuKnownKind */
-  guint8 is_weak; /* n is only what fits into a byte; tables may have fewer entries */
+  guint8 kind; /* LuKnownKind */
+  guint8
+      is_weak; /* n is only what fits into the bits that are kept; tables may have fewer entries */
   guint32 n;
   gint64 value, base;
 } LuKnown;

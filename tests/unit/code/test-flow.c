@@ -388,6 +388,23 @@ test_open_jump (void)
   g_assert_true (has_rule (flow, 15, ENTRY));
 }
 
+/* A jump through fewer pointers than the bits of the index that are kept could choose. */
+static void
+test_open_jump_by_mask (void)
+{
+  /* 0: push rbx; and $0x7f,edi; jmp *32(,rdi,8); 11: pop rbx; ret; 32: the pointer, no pointer */
+  Code code =
+      assemble ("53 83 e7 7f ff 24 fd 20 10 00 00 5b c3 cc cc cc cc cc cc cc cc cc cc cc cc "
+                "cc cc cc cc cc cc cc 0b 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (has_rule (flow, 11, NULL));
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 11, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 12, ENTRY));
+}
+
 /* A table of offsets by a byte, of which nothing tells how many there are: it ends before data
  * whose address the code uses. Read on, that would lead to the middle of an instruction. */
 static void
@@ -1004,6 +1021,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/jump-to-label", test_jump_to_label);
   g_test_add_func ("/flow/jump-to-label-elsewhere", test_jump_to_label_elsewhere);
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
+  g_test_add_func ("/flow/open-jump-by-mask", test_open_jump_by_mask);
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
   g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
   g_test_add_func ("/flow/room", test_room);
