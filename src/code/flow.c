@@ -27,6 +27,8 @@
 /* Instructions from the push of the frame pointer to its set-up; compilers put others in between.
  */
 #define MAX_PROLOGUE 6
+/* Instructions of a function that is looked at to tell which registers it keeps. */
+#define MAX_KEEPING 200
 /* Bytes of an instruction (Intel SDM, 2.3.11) */
 #define LONGEST_INSTRUCTION 15
 /* rbx, rbp, r12 to r15 */
@@ -496,20 +498,21 @@ read_instruction (const LuFlowFile *file, guint64 address, guint8 *bytes)
   return n;
 }
 
-/* Returns whether a function returns with rax as it was: one that touches the pages of a large
- * frame, as __rust_probestack() does. It is short, and its branches stay in it. */
+/* Returns whether a function returns with a register as it was: one that touches the pages of a
+ * large frame, as __rust_probestack() does, or a part of assembly. It is short, and its branches
+ * stay in it. */
 static gboolean
-keeps_ax (LuFlow *self, guint64 start)
+keeps (LuFlow *self, guint64 start, guint8 reg)
 {
   guint64 address = start, farthest = start;
   guint8 bytes[LONGEST_INSTRUCTION];
   LuOp op;
 
-  for (guint i = 0; i < MAX_STRAIGHT && self->work > 0; i++, address += op.size)
+  for (guint i = 0; i < MAX_KEEPING && self->work > 0; i++, address += op.size)
     {
       self->work--;
       if (!lu_decoder_decode (bytes, read_instruction (self->file, address, bytes), address, &op)
-          || (op.writes & 1u << LU_CODE_AX) != 0)
+          || (op.writes & 1u << reg) != 0)
         return FALSE;
       if (op.kind == LU_OP_RETURN)
         return farthest <= address;
@@ -530,6 +533,7 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
                       .item = { .address = next, .function = id, .is_behind_call = TRUE } };
   gboolean is_entry;
   guint32 callee;
+  guint8 reg;
 
   if (op->target == next)
     {
@@ -538,8 +542,8 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
       lu_path_apply (path, &push);
       return TRUE;
     }
-  if (lu_path_has_large_size (path) && keeps_ax (self, op->target))
-    lu_path_call_keeping_ax (path);
+  if (lu_path_needs_register (path, &reg) && keeps (self, op->target, reg))
+    lu_path_call_keeping (path, reg);
   else
     lu_path_call (path);
   if (!is_at_home (self, op->target))

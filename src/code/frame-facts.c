@@ -623,20 +623,29 @@ lu_path_call (LuPath *self)
 }
 
 gboolean
-lu_path_has_large_size (const LuPath *self)
+lu_path_needs_register (const LuPath *self, guint8 *reg)
 {
   const LuKnown *size = &self->known[LU_CODE_AX];
+  gboolean has_cfa = self->facts.kinds[LU_FACT_CFA_KEPT] != LU_FACT_UNKNOWN;
 
-  return size->kind == LU_KNOWN_CONSTANT && size->value >= LEAST_PROBED && size->value < MAX_OFFSET;
+  *reg = has_cfa ? self->facts.cfa_register : LU_CODE_AX;
+  return has_cfa
+         || (size->kind == LU_KNOWN_CONSTANT && size->value >= LEAST_PROBED
+             && size->value < MAX_OFFSET);
 }
 
 void
-lu_path_call_keeping_ax (LuPath *self)
+lu_path_call_keeping (LuPath *self, guint8 reg)
 {
-  LuKnown size = self->known[LU_CODE_AX];
+  const LuPath before = *self;
 
   lu_path_call (self);
-  self->known[LU_CODE_AX] = size;
+  self->known[reg] = before.known[reg];
+  if (before.facts.cfa_register == reg)
+    {
+      set_fact (self, LU_FACT_CFA_KEPT, get_fact (&before, LU_FACT_CFA_KEPT));
+      self->facts.cfa_register = reg;
+    }
 }
 
 /* Returns the limit that a comparison sets, or 0. */

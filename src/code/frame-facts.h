@@ -96,11 +96,13 @@ void lu_path_enter (LuPath *self);
 void lu_path_apply (LuPath *self, const LuOp *op);
 /* Applies a call that has returned. */
 void lu_path_call (LuPath *self);
-/* Returns whether rax may be the size of a frame that is too large to be set up before its pages
- * were touched. */
-gboolean lu_path_has_large_size (const LuPath *self);
-/* Applies a call of a function that returns with rax as it was. */
-void lu_path_call_keeping_ax (LuPath *self);
+/* Returns whether a call should keep a register that it may lose: the only one that has the CFA, or
+ * rax, if it may be the size of a frame that is too large to be set up before its pages were
+ * touched.
+ */
+gboolean lu_path_needs_register (const LuPath *self, guint8 *reg);
+/* Applies a call of a function that returns with a register as it was. */
+void lu_path_call_keeping (LuPath *self, guint8 reg);
 /* Applies a branch that is taken, or not. */
 void lu_path_branch (LuPath *self, const LuOp *op, gboolean is_taken);
 /* Returns whether a function may return or jump to another one here: the return address is on top

@@ -140,6 +140,16 @@ static const Case cases[] = {
       { 29, "cfa=rbx+24 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
       { 32, "cfa=rsp+24 rbp=*(cfa-16) rbx=*(cfa-24) ra=*(cfa-8)" },
       { 45, ENTRY } } },
+  /* mov rsp,rcx; and $-32,rsp; sub $32,rsp; call 1f; nop; mov rcx,rsp; ret; 1: nop; ret */
+  { "an aligned frame that calls a part of itself",
+    "48 89 e1 48 83 e4 e0 48 83 ec 20 e8 05 00 00 00 90 48 89 cc c3 90 c3",
+    { { 11, "cfa=rcx+8 (leaf) rbp=same rbx=same ra=*(cfa-8)" },
+      { 16, "cfa=rcx+8 (leaf) rbp=same rbx=same ra=*(cfa-8)" },
+      { 20, ENTRY } } },
+  /* The part changes the register. */
+  { "an aligned frame that loses its first stack pointer in a call",
+    "48 89 e1 48 83 e4 e0 48 83 ec 20 e8 03 00 00 00 90 f4 cc 31 c9 c3",
+    { { 16, NULL } } },
   { "an aligned frame that forgets its first stack pointer",
     "48 89 e0 48 83 e4 e0 48 89 f8 90 f4",
     { { 7, "cfa=rax+8 (leaf) rbp=same rbx=same ra=*(cfa-8)" }, { 10, NULL } } },
