@@ -168,9 +168,8 @@ struct walk
   uint32_t by_vmas;   /* mappings are looked up in the kernel's own list */
   int64_t why;        /* by_vmas: the result that made it necessary */
   uint64_t vma_marks;
-  uint64_t forgotten; /* for HOST_FORGET() */
-  uint64_t word_at;   /* the next word to check */
-  uint64_t below;     /* the last word that was checked for another owner */
+  uint64_t forgotten;      /* for HOST_FORGET() */
+  uint64_t word_at, below; /* the next word to check; the last one, for another owner */
   uint32_t has_rule, is_called_here, is_proved; /* of find_other_owner() */
   uint32_t n_kernel;
   uint32_t at, limit; /* of the next pc, and the limit */
