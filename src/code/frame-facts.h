@@ -64,9 +64,8 @@ typedef enum
 
 typedef struct
 {
-  guint8 kind; /* LuKnownKind */
-  guint8
-      is_weak; /* n is only what fits into the bits that are kept; tables may have fewer entries */
+  guint8 kind;    /* LuKnownKind */
+  guint8 is_weak; /* n is only what fits into the kept bits; tables may have fewer entries */
   guint32 n;
   gint64 value, base;
 } LuKnown;
@@ -98,8 +97,7 @@ void lu_path_apply (LuPath *self, const LuOp *op);
 void lu_path_call (LuPath *self);
 /* Returns whether a call should keep a register that it may lose: the only one that has the CFA, or
  * rax, if it may be the size of a frame that is too large to be set up before its pages were
- * touched.
- */
+ * touched. */
 gboolean lu_path_needs_register (const LuPath *self, guint8 *reg);
 /* Applies a call of a function that returns with a register as it was. */
 void lu_path_call_keeping (LuPath *self, guint8 reg);

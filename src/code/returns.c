@@ -95,9 +95,7 @@ add_branch (Look *self, guint64 target)
 
 static gboolean returns_from (LuCodeReturns *self, guint64 address, guint depth);
 
-/* Returns whether the pointer at an address is to a function that never returns. depth: of its
- * look.
- */
+/* Returns whether the pointer at an address is to a function that never returns. */
 static gboolean
 leads_nowhere (LuCodeReturns *self, guint64 pointer, guint depth)
 {
