@@ -17,6 +17,13 @@ typedef struct
   guint n;
 } Recent;
 
+/* Returns the i-th last instruction, or NULL. */
+static const LuOp *
+recent_op (const Recent *recent, guint i)
+{
+  return i < RECENT && i < recent->n ? &recent->ops[(recent->n - 1 - i) % RECENT] : NULL;
+}
+
 /* Compilers jump to the sum of a table's address and a distance in it; a table of functions holds
  * addresses. */
 static gboolean
@@ -24,10 +31,10 @@ is_switch (const Recent *recent, guint reg)
 {
   gboolean is_sum = FALSE;
 
-  for (guint i = 0; i < RECENT && i < recent->n; i++)
-    {
-      const LuOp *op = &recent->ops[(recent->n - 1 - i) % RECENT];
+  const LuOp *op;
 
+  for (guint i = 0; (op = recent_op (recent, i)) != NULL; i++)
+    {
       if (op->kind == LU_OP_SUM && op->dst == reg)
         is_sum = TRUE;
       else if (op->kind == LU_OP_LOAD_TABLE_4 && is_sum)
@@ -38,30 +45,61 @@ is_switch (const Recent *recent, guint reg)
   return FALSE;
 }
 
-static gboolean
-is_from_table (const Recent *recent, guint reg)
+/* Returns the index of the last instruction that writes to a register, from the i-th last on;
+ * RECENT if there is none. */
+static guint
+find_writer (const Recent *recent, guint i, guint reg)
 {
-  for (guint i = 0; i < RECENT && i < recent->n; i++)
-    {
-      const LuOp *op = &recent->ops[(recent->n - 1 - i) % RECENT];
+  const LuOp *op;
 
-      if ((op->writes >> reg & 1) != 0)
-        return op->kind == LU_OP_LOAD_TABLE_8;
-    }
-  return FALSE;
+  for (; (op = recent_op (recent, i)) != NULL; i++)
+    if ((op->writes >> reg & 1) != 0)
+      return i;
+  return RECENT;
 }
 
-static LuJumpKind
-kind_of_indirect (const Recent *recent, const LuOp *op)
+/* Returns the address of the table that an instruction loads from, or 0. before: the index of the
+ * instruction before it. */
+static guint64
+find_table (const Recent *recent, const LuOp *load, guint before)
 {
+  const LuOp *base;
+
+  if (load->base >= LU_CODE_N_REGISTERS)
+    return (guint64) load->value;
+  base = recent_op (recent, find_writer (recent, before, load->base));
+  return base != NULL && base->kind == LU_OP_CONSTANT && base->is_relative
+             ? base->target + (guint64) load->value
+             : 0;
+}
+
+/* Fills in a jump through a pointer. */
+static void
+describe_indirect (const Recent *recent, const LuOp *op, LuJump *jump)
+{
+  const LuOp *load;
+  guint i;
+
+  jump->kind = op->target != 0 ? LU_JUMP_SLOT : LU_JUMP_INDIRECT;
   if (op->target != 0)
-    return LU_JUMP_SLOT;
+    return;
   if (op->index < LU_CODE_N_REGISTERS)
-    return LU_JUMP_TABLE;
-  return op->src < LU_CODE_N_REGISTERS
-                 && (is_switch (recent, op->src) || is_from_table (recent, op->src))
-             ? LU_JUMP_TABLE
-             : LU_JUMP_INDIRECT;
+    {
+      jump->kind = LU_JUMP_TABLE;
+      jump->target = find_table (recent, op, 0);
+      return;
+    }
+  if (op->src >= LU_CODE_N_REGISTERS)
+    return;
+  i = find_writer (recent, 0, op->src);
+  load = recent_op (recent, i);
+  if (load != NULL && load->kind == LU_OP_LOAD_TABLE_8)
+    {
+      jump->kind = LU_JUMP_TABLE;
+      jump->target = find_table (recent, load, i + 1);
+    }
+  else if (is_switch (recent, op->src))
+    jump->kind = LU_JUMP_TABLE;
 }
 
 /* Fills in the kind and target of a jump; FALSE if the instruction does not leave the piece. */
@@ -76,7 +114,7 @@ leaves (const LuCodePiece *piece, const Recent *recent, const LuOp *op, LuJump *
       jump->kind = LU_JUMP_DIRECT;
       return op->target - piece->address >= piece->size;
     case LU_OP_JUMP_INDIRECT:
-      jump->kind = kind_of_indirect (recent, op);
+      describe_indirect (recent, op, jump);
       return TRUE;
     default:
       return FALSE;

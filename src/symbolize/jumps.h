@@ -14,7 +14,8 @@ typedef enum
   LU_JUMP_DIRECT,   /* target: where to */
   LU_JUMP_SLOT,     /* target: the address of the word that it goes through */
   LU_JUMP_INDIRECT, /* through another pointer, so to some function */
-  LU_JUMP_TABLE,    /* through a table of addresses: of a switch, or of functions */
+  LU_JUMP_TABLE,    /* through a table, of a switch or of functions; target: the address of a table
+                       of addresses, or 0 */
   LU_JUMP_UNKNOWN,  /* from here on the bytes are no code */
 } LuJumpKind;
 

@@ -5,6 +5,7 @@
 
 #include "symbolize/linkage.h"
 
+#include "arch/arch.h"
 #include "symbolize/elf-plt.h"
 
 #include <elf.h>
@@ -145,4 +146,67 @@ lu_linkage_find (LuLinkage *self, const char *name, guint64 *address)
     return LU_LINKAGE_OTHER;
   *address = self->symbols[GPOINTER_TO_UINT (symbol)].st_value;
   return LU_LINKAGE_ONE;
+}
+
+/* Pointers */
+
+/* Finds the relocation that adds the load address to a word. They are first, in the order of the
+ * words. */
+static gboolean
+find_relative (const LuElfFile *file, guint64 address, LuBudget *budget, Elf64_Rela *rela)
+{
+  const LuArch *arch = lu_arch_with_tables (file->headers.machine);
+  const LuElfSectionHeader *section = lu_elf_headers_find_section (&file->headers, ".rela.dyn");
+  guint64 low = 0, high = section != NULL && arch != NULL ? section->size / sizeof *rela : 0;
+
+  while (low < high)
+    {
+      guint64 middle = low + (high - low) / 2;
+
+      if (!lu_budget_read (budget, sizeof *rela)
+          || !lu_elf_input_read (&file->input, section->file_offset + middle * sizeof *rela, rela,
+                                 sizeof *rela))
+        return FALSE;
+      if (ELF64_R_TYPE (rela->r_info) == arch->files.rela_relative && rela->r_offset == address)
+        return TRUE;
+      if (ELF64_R_TYPE (rela->r_info) == arch->files.rela_relative && rela->r_offset < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return FALSE;
+}
+
+/* Reads the word as the file has it: of a program that is loaded where it was linked, or whose
+ * relocations are packed. */
+static gboolean
+read_word (const LuElfFile *file, guint64 address, LuBudget *budget, guint64 *word)
+{
+  const LuElfHeaders *headers = &file->headers;
+
+  for (guint i = 0; i < headers->n_program_headers; i++)
+    {
+      const LuElfProgramHeader *header = &headers->program_headers[i];
+      guint64 offset = address - header->vaddr;
+
+      if (header->type == PT_LOAD && address >= header->vaddr && header->file_size >= sizeof *word
+          && offset <= header->file_size - sizeof *word)
+        return lu_budget_read (budget, sizeof *word)
+               && lu_elf_input_read (&file->input, header->file_offset + offset, word, sizeof *word)
+               && *word != 0;
+    }
+  return FALSE;
+}
+
+gboolean
+lu_linkage_find_pointer (const LuElfFile *file, guint64 address, LuBudget *budget, guint64 *pointer)
+{
+  Elf64_Rela rela;
+
+  if (!file->headers.is_64bit)
+    return FALSE;
+  if (!find_relative (file, address, budget, &rela))
+    return read_word (file, address, budget, pointer);
+  *pointer = (guint64) rela.r_addend;
+  return TRUE;
 }

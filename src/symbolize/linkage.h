@@ -32,6 +32,11 @@ void lu_linkage_free (LuLinkage *self);
 const char *lu_linkage_of_entry (const LuLinkage *self, guint64 address);
 /* Returns the name of what the word at an ELF address points to, or NULL. Borrowed. */
 const char *lu_linkage_of_slot (const LuLinkage *self, guint64 address);
+/* Finds what the word of data at an ELF address points to when the file is loaded, if that is in
+ * the file. Linkers sort the relocations that say so; where they are not sorted, nothing is found.
+ * budget: borrowed. */
+gboolean lu_linkage_find_pointer (const LuElfFile *file, guint64 address, LuBudget *budget,
+                                  guint64 *pointer);
 /* Finds what the file defines by that name; sets *address to the ELF address of the one function.
  */
 LuLinkageKind lu_linkage_find (LuLinkage *self, const char *name, guint64 *address);

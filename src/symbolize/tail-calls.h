@@ -5,9 +5,9 @@
  *
  * A function whose last act is a call may jump instead, and then its frame is gone: a stack shows
  * the other function as called by the first one's caller. The code tells: if the caller calls A
- * directly, the frame is that of B, and A may go on in B, then A did. Which functions are between A
- * and B is told only if there is one way, and no jump of those passed is of unknown target. After a
- * call through a pointer nothing can be told.
+ * directly, the frame is that of B, and A may go on in B, then A did. Functions between A and B are
+ * told as far as all ways have them; from a jump of unknown target on, nothing can be told, nor
+ * after a call through a pointer.
  *
  * A file is used only if it is the one that was mapped. The bytes are hostile, so everything has
  * limits. Only machines whose instructions are decoded (LuArchFiles.decoded_bits) have answers. One

@@ -207,6 +207,18 @@ typedef struct
   LuTailFile *file;
 } Reading;
 
+/* Returns whether a table of addresses is one of functions: its first entry leads elsewhere. */
+static gboolean
+is_of_functions (const Reading *self, guint64 table)
+{
+  const LuElfFile *elf = lu_code_functions_file (self->file->functions);
+  guint64 first;
+
+  return table != 0 && lu_linkage_find_pointer (elf, table, self->graph->budget, &first)
+         && lu_elf_file_code_at_address (elf, first) != NULL
+         && (first < self->node->start || first >= self->node->end);
+}
+
 static gboolean
 add_edge (const LuJump *jump, gpointer user_data)
 {
@@ -233,6 +245,11 @@ add_edge (const LuJump *jump, gpointer user_data)
       self->node->has_indirect = TRUE;
       return TRUE;
     case LU_JUMP_TABLE:
+      if (is_of_functions (self, jump->target))
+        self->node->has_indirect = TRUE;
+      else
+        self->node->may_have_more = TRUE;
+      return TRUE;
     case LU_JUMP_UNKNOWN:
       self->node->may_have_more = TRUE;
       return TRUE;

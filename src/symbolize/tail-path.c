@@ -19,10 +19,10 @@ typedef struct
   LuTailStep steps[LU_TAIL_PATH_MAX]; /* of the way so far */
   guint n_steps;
   guint n_visits;
-  LuTailPath *found;
-  gboolean is_ambiguous; /* there are several ways */
+  LuTailPath *found;     /* the steps that all ways found begin with */
+  gboolean is_anywhere;  /* functions that jump through pointers may come there */
   gboolean is_open;      /* there may be ways that are not found */
-  gboolean has_indirect; /* a function on some way jumps through a pointer */
+  gboolean has_indirect; /* one of those may be through a pointer */
 } Search;
 
 /* Finds where a jump leads to; FALSE if that is not known. */
@@ -71,6 +71,7 @@ static void
 take_way (Search *self)
 {
   LuTailPath *found = self->found;
+  guint n = 0;
 
   want_kinds (self);
   if (found->n == 0)
@@ -80,13 +81,26 @@ take_way (Search *self)
         found->steps[i] = self->steps[i];
       return;
     }
-  self->is_ambiguous |= found->n != self->n_steps;
-  for (guint i = 0; i < MIN (found->n, self->n_steps); i++)
+  for (; n < MIN (found->n, self->n_steps) && found->steps[n].node == self->steps[n].node; n++)
+    if (found->steps[n].from != self->steps[n].from)
+      found->steps[n].from = 0;
+  found->n = n;
+}
+
+/* Takes the jumps of a function, or of a part of one, whose targets are not known. */
+static void
+take_unknown (Search *self, const LuTailNode *node)
+{
+  self->is_open |= node->may_have_more;
+  if (!node->has_indirect)
+    return;
+  if (!self->is_anywhere || !can_jump_anywhere (self->graph, node))
     {
-      self->is_ambiguous |= found->steps[i].node != self->steps[i].node;
-      if (found->steps[i].from != self->steps[i].from)
-        found->steps[i].from = 0;
+      self->is_open = TRUE;
+      return;
     }
+  self->steps[self->n_steps - 1].from = 0;
+  take_way (self);
 }
 
 static void visit (Search *self, guint32 number, gboolean is_part);
@@ -140,11 +154,10 @@ visit (Search *self, guint32 number, gboolean is_part)
   edges = node->edges;
   file = node->file;
   self->n_visits++;
-  self->is_open |= node->has_indirect || node->may_have_more;
-  self->has_indirect |= can_jump_anywhere (self->graph, node);
   self->on_way[self->n_on_way++] = number;
   if (!is_part)
     self->steps[self->n_steps++] = (LuTailStep){ number, 0 };
+  take_unknown (self, node);
   for (guint i = 0; i < edges->len; i++)
     take_edge (self, file, is_part, &g_array_index (edges, LuTailEdge, i));
   self->n_on_way--;
@@ -193,7 +206,7 @@ take_others (Search *self, guint32 from)
 
   visit (self, from, FALSE);
   /* Where the rest is not certain, the call still is. */
-  if (path->n > 0 && (self->is_ambiguous || self->is_open))
+  if (path->n > 0 && self->is_open)
     path->n = 1;
 }
 
@@ -202,18 +215,20 @@ lu_tail_path_find (LuTailGraph *graph, guint32 from, guint32 to, LuTailPath *pat
 {
   const LuTailNode *first = lu_tail_graph_read (graph, from);
   const LuTailNode *last = lu_tail_graph_node (graph, to);
-  gboolean is_anywhere = may_be_anywhere (graph, last);
-  Search self = { .graph = graph, .to = { last->file, last->start }, .found = path };
+  Search self = { .graph = graph,
+                  .to = { last->file, last->start },
+                  .found = path,
+                  .is_anywhere = may_be_anywhere (graph, last) };
 
   *path = (LuTailPath){ .n = 0 };
   if (last->kind == LU_CODE_PART)
     return;
   take_direct (&self, first, from);
-  if (path->n == 0 && can_jump_anywhere (graph, first) && is_anywhere)
+  if (path->n == 0 && can_jump_anywhere (graph, first) && self.is_anywhere)
     take_first (path, from);
   if (path->n == 0)
     take_others (&self, from);
-  if (path->n == 0 && self.has_indirect && is_anywhere)
+  if (path->n == 0 && self.has_indirect && self.is_anywhere)
     take_first (path, from);
   if (path->n > 0)
     path->is_open |= lu_tail_graph_want_kind (graph, to);

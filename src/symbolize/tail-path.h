@@ -23,7 +23,8 @@ typedef struct
   gboolean is_open;                   /* kinds of nodes, which the graph was told, may change it */
 } LuTailPath;
 
-/* Finds how the function `from` comes to `to`. There is only the first step if the rest is not
- * certain. If *path is open, search again after lu_tail_graph_judge(); if it still is, no more
+/* Finds how the function `from` comes to `to`: the steps that all ways have, up to the last one or
+ * where they part, or where one jumps through a pointer; only the first step if there may be other
+ * ways. If *path is open, search again after lu_tail_graph_judge(); if it still is, no more
  * than the first step is certain, and that only if `to` is a function. */
 void lu_tail_path_find (LuTailGraph *graph, guint32 from, guint32 to, LuTailPath *path);

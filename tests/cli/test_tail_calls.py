@@ -65,6 +65,12 @@ void (*volatile pointer) (long) = one;
 N void by_pointer (long n) { sink += 8; pointer (n); }
 static N void maybe_b (long n) { sink += 9; if (sink & 2) pointer (n); else leaf (n); }
 N void maybe_a (long n) { sink += 10; maybe_b (n); }
+static void (*const table[]) (long) = { one, two_a, leaf, to_library };
+N void by_table (long n) { sink += 36; table[n & 3] (n); }
+static N void through_b (long n) { sink += 32; pointer (n); }
+N void through_a (long n) { sink += 33; through_b (n); }
+static N void parting_b (long n) { sink += 34; either_a (n); }
+N void parting_a (long n) { sink += 35; parting_b (n); }
 __attribute__ ((noinline, noclone, aligned (64))) static void only_b (long n) { for (long i = 0; i < n; i++) sink ^= i; }
 N void only_a (long n) { sink += 31; only_b (n + 2); }
 N void other (long n) { sink += 11; for (long i = 0; i < n; i++) sink -= i; }
@@ -77,14 +83,15 @@ N long switched (long n) {
 N void again (long n) { sink++; if (n > 0) again (n - 1); leaf (n); sink++; }
 #define CALL(name) N void call_##name (long n) { name (n); sink++; }
 CALL (leaf) CALL (one) CALL (two_a) CALL (three_a) CALL (either_a) CALL (to_library) CALL (by_pointer) CALL (maybe_a)
+CALL (by_table) CALL (through_a) CALL (parting_a)
 CALL (other) CALL (only_a) CALL (__leaf) CALL (parted) CALL (switched) CALL (again) CALL (lib_tail) CALL (lib_leaf) CALL (lib_chosen) CALL (lib_chooses)
 N void call_pointer (long n) { pointer (n); sink++; }
 int main (int argc, char **argv)
 {
   call_leaf (1); call_one (argc); call_two_a (argc); call_three_a (argc); call_either_a (argc); call_to_library (argc);
-  call_by_pointer (argc); call_maybe_a (argc); call_other (argc); call_only_a (argc); call___leaf (argc); call_parted (argc); call_switched (argc);
+  call_by_pointer (argc); call_maybe_a (argc); call_by_table (argc); call_through_a (argc); call_parting_a (argc); call_other (argc); call_only_a (argc); call___leaf (argc); call_parted (argc); call_switched (argc);
   call_again (argc); call_lib_tail (argc); call_lib_leaf (argc); call_lib_chosen (argc); call_lib_chooses (argc); call_pointer (argc);
-  two_b (argc); three_b (argc); either_b (argc); either_c (argc); maybe_b (argc);
+  two_b (argc); three_b (argc); either_b (argc); either_c (argc); maybe_b (argc); through_b (argc); parting_b (argc);
   return (int) sink;
 }
 """
@@ -125,7 +132,10 @@ CASES = [
     ("lib_tail", "lib_leaf", ["lib_tail"]),
     ("lib_chooses", "lib_fast", ["lib_chooses"]),
     ("by_pointer", "leaf", ["by_pointer"]),
-    ("maybe_a", "leaf", ["maybe_a"]),
+    ("maybe_a", "leaf", ["maybe_a", "maybe_b"]),
+    ("by_table", "leaf", ["by_table"]),
+    ("through_a", "leaf", ["through_a", "through_b"]),
+    ("parting_a", "leaf", ["parting_a", "parting_b", "either_a"]),
     ("only_a", "only_b", ["only_a"]),
     # Nothing is known, or nothing is missing.
     ("pointer", "leaf", []),
