@@ -269,7 +269,8 @@ is_part (const char *name)
 {
   const char *dot = strrchr (name, '.');
 
-  return strstr (name, ".cold") != NULL || (dot != NULL && strcmp (dot, ".unlikely") == 0);
+  return strstr (name, ".cold") != NULL || strstr (name, ".warm") != NULL
+         || (dot != NULL && strcmp (dot, ".unlikely") == 0);
 }
 
 static void
