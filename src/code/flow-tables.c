@@ -6,8 +6,10 @@
 
 #include "code/flow-private.h"
 
-/* Jumps through tables of unknown size that are kept. */
-#define MAX_OPEN 4096
+/* Jumps through tables of unknown size that are kept: so many, and one more for so many bytes of
+ * code. */
+#define MIN_OPEN       4096
+#define BYTES_PER_OPEN 512
 /* The longest function that they are followed in, in bytes. */
 #define MAX_OPEN_FUNCTION (256u << 10)
 #define MAX_OPEN_ENTRIES  1024
@@ -50,14 +52,21 @@ lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
 
 /* Tables of unknown size */
 
+/* Keeps a jump, unless there are too many. */
+static void
+keep_jump (const LuFlow *self, GArray *jumps, const LuFlowOpenJump *jump)
+{
+  if (jumps->len < MIN_OPEN + self->home.size / BYTES_PER_OPEN)
+    g_array_append_vals (jumps, jump, 1);
+}
+
 void
 lu_flow_note_open_jump (LuFlow *self, guint32 id, guint64 address, const LuJumpTable *table,
                         const LuPath *path)
 {
   const LuFlowOpenJump jump = { address, *table, LU_CODE_NO_REGISTER, id, *path };
 
-  if (self->open_jumps->len < MAX_OPEN)
-    g_array_append_val (self->open_jumps, jump);
+  keep_jump (self, self->open_jumps, &jump);
 }
 
 /* Takes from the work that open jumps may still cost. FALSE: nothing is left. */
@@ -231,9 +240,8 @@ lu_flow_note_jump_to_label (LuFlow *self, guint32 id, guint64 address, const LuO
   const LuFlowOpenJump jump = { address, { 0 }, op->src, id, *path };
   LuJumpTable table;
 
-  if (op->src != LU_CODE_NO_REGISTER && !lu_path_jump_table (path, op, &table)
-      && self->to_labels->len < MAX_OPEN)
-    g_array_append_val (self->to_labels, jump);
+  if (op->src != LU_CODE_NO_REGISTER && !lu_path_jump_table (path, op, &table))
+    keep_jump (self, self->to_labels, &jump);
 }
 
 static void

@@ -398,6 +398,51 @@ test_open_jump (void)
   g_assert_true (has_rule (flow, 15, ENTRY));
 }
 
+#define OPEN_JUMPS  6000
+#define OPEN_TABLES 0x1000000
+
+/* Reads from tables of one pointer each, which leads into one of many functions. */
+static gboolean
+read_many (gpointer data, guint64 address, guint64 *pointer)
+{
+  guint64 i = (address - OPEN_TABLES) / 16;
+
+  (void) data;
+  *pointer = ADDRESS + 32 * i + 8;
+  return address >= OPEN_TABLES && address % 16 == 0 && i < OPEN_JUMPS;
+}
+
+/* More functions with such a jump than a part of a file is expected to have: large code has more.
+ */
+static void
+test_many_open_jumps (void)
+{
+  /* 0: push rbx; jmp *T(,rdi,8); 8: pop rbx; ret */
+  const guint8 function[] = { 0x53, 0xff, 0x24, 0xfd, 0, 0, 0, 0, 0x5b, 0xc3 };
+  gsize size = (gsize) 32 * OPEN_JUMPS * 6;
+  g_autofree guint8 *bytes = g_malloc0 (size);
+  const LuCodeBytes range = { ADDRESS, size, bytes };
+  Code code = assemble ("c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = NULL;
+
+  describe (&code, &file);
+  file.read_pointer = read_many;
+  flow = lu_flow_new (&range, &file);
+  for (guint32 i = 0; i < OPEN_JUMPS; i++)
+    {
+      guint32 table = OPEN_TABLES + 16 * i;
+
+      memcpy (bytes + (gsize) 32 * i, function, sizeof function);
+      memcpy (bytes + (gsize) 32 * i + 4, &table, sizeof table);
+      g_assert_true (lu_flow_add_start (flow, ADDRESS + 32 * i, LU_START_CERTAIN, FALSE));
+    }
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (lu_flow_run_tables (flow));
+  for (guint i = 0; i < OPEN_JUMPS; i++)
+    g_assert_true (has_rule (flow, 32 * i + 9, ENTRY));
+}
+
 /* A jump through fewer pointers than the bits of the index that are kept could choose. */
 static void
 test_open_jump_by_mask (void)
@@ -1028,6 +1073,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/flow/words", test_words);
   g_test_add_func ("/flow/open-jump", test_open_jump);
+  g_test_add_func ("/flow/many-open-jumps", test_many_open_jumps);
   g_test_add_func ("/flow/jump-to-label", test_jump_to_label);
   g_test_add_func ("/flow/jump-to-label-elsewhere", test_jump_to_label_elsewhere);
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
