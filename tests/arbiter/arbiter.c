@@ -169,7 +169,8 @@ print_difference (const char *what, guint64 address, const struct lu_rule *cfi,
 /* Returns whether the CFI at an address, with which the code does not agree, contradicts the CFI
  * that follows: it comes to agree with the code, by another CFA, before any instruction changes
  * what the CFA is made from. LLVM describes some changes of the stack pointer too late, as before a
- * branch that it has moved in front of two equal ends of a function. */
+ * branch that it has moved in front of two equal ends of a function; BOLT gives jumps that it adds
+ * the CFI of other code than that which they come from and lead to. */
 static gboolean
 is_cfi_wrong (const Arbiter *self, guint64 address, const struct lu_rule *cfi)
 {
@@ -185,10 +186,9 @@ is_cfi_wrong (const Arbiter *self, guint64 address, const struct lu_rule *cfi)
 
       bytes = arbiter_bytes_at (self->file, address, &left);
       if (bytes == NULL || !lu_decoder_decode (bytes, left, address, &op) || (op.writes & base) != 0
-          || op.kind == LU_OP_JUMP || op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_RETURN
-          || op.kind == LU_OP_STOP)
+          || op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_RETURN || op.kind == LU_OP_STOP)
         return FALSE;
-      address += op.size;
+      address = op.kind == LU_OP_JUMP ? op.target : address + op.size;
       next = lu_table_find (self->table, address);
       facts = find_facts (self, address);
       if (next == NULL || !is_plain (next) || next->cfa_kind != cfi->cfa_kind || facts == NULL)
