@@ -140,6 +140,9 @@ gboolean lu_flow_is_weaker (const LuFlow *self, guint32 id, guint32 than);
 
 /* Reads where an entry of a table leads. FALSE: it cannot be read. */
 gboolean lu_flow_read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *target);
+/* Returns whether all entries that a table is thought to have can be its own. Another table begins
+ * in between if the index was compared for something else. */
+gboolean lu_flow_has_whole_table (const LuFlow *self, const LuJumpTable *table);
 /* Returns a limit of what an instruction loads from a table of bytes, which has the index for a
  * table of jumps; 0: there is none. */
 guint32 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path);

@@ -33,6 +33,26 @@ lu_flow_read_entry (LuFlow *self, const LuJumpTable *table, guint32 i, guint64 *
   return TRUE;
 }
 
+/* Returns whether a table of offsets has ended before an entry: an instruction uses the address of
+ * that, so something else begins there. The offsets of another table would lead to the middle of
+ * instructions. */
+static gboolean
+is_behind_table (const LuFlow *self, const LuJumpTable *table, guint32 i)
+{
+  return !table->is_wide && i > 0
+         && lu_code_hints_has (self->file->hints, table->address + 4 * (guint64) i);
+}
+
+gboolean
+lu_flow_has_whole_table (const LuFlow *self, const LuJumpTable *table)
+{
+  guint32 i = 0;
+
+  while (i < table->n && !is_behind_table (self, table, i))
+    i++;
+  return i == table->n;
+}
+
 guint32
 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
 {
@@ -165,16 +185,6 @@ is_known_at (const LuFlow *self, guint32 id, guint64 address, const LuPath *path
     return FALSE;
   facts = *lu_facts_list_get (self->facts, self->cells[at]);
   return !lu_frame_facts_meet (&facts, &path->facts);
-}
-
-/* Returns whether a table of offsets has ended before an entry: an instruction uses the address of
- * that, so something else begins there. The offsets of another table would lead to the middle of
- * instructions. */
-static gboolean
-is_behind_table (const LuFlow *self, const LuJumpTable *table, guint32 i)
-{
-  return !table->is_wide && i > 0
-         && lu_code_hints_has (self->file->hints, table->address + 4 * (guint64) i);
 }
 
 /* Follows a jump to an address, if that is in the function itself and this is news. start: of the

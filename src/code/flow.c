@@ -422,7 +422,7 @@ follow_table (LuFlow *self, guint32 id, guint64 address, const LuOp *op, const L
 
   if (!lu_path_jump_table (path, op, &table) || table.n > MAX_ENTRIES)
     return FALSE;
-  if (table.n == 0)
+  if (table.n == 0 || !lu_flow_has_whole_table (self, &table))
     {
       lu_flow_note_open_jump (self, id, address, &table, path);
       return FALSE;

@@ -482,6 +482,27 @@ test_open_offsets (void)
   g_assert_true (has_rule (flow, 0x23, ENTRY));
 }
 
+/* A table of two offsets by an index that was compared with something larger, for another reason.
+ */
+static void
+test_other_limit (void)
+{
+  /* 0: push rbx; cmp $3,eax; ja 1d; lea T(rip),rdx; lea U(rip),rcx; movslq (rdx,rax,4),rax;
+   * add rdx,rax; jmp *rax; 1d: pop rbx; ret; 1f: mov $0xc35bc031,ecx; pop rbx; ret;
+   * 26: T: 1d - T, 1f - T; 2e: U: what are no offsets of T, 20 - T, 22 - T */
+  Code code = assemble ("53 83 f8 03 77 17 48 8d 15 19 00 00 00 48 8d 0d 1a 00 00 00 48 63 04 82 "
+                        "48 01 d0 ff e0 5b c3 b9 31 c0 5b c3 5b c3 "
+                        "f7 ff ff ff f9 ff ff ff fa ff ff ff fc ff ff ff");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 0x1d, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x1f, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x20, NULL));
+  g_assert_true (has_rule (flow, 0x25, ENTRY));
+}
+
 /* The code of a function to which another one jumps, and which it reached first, with a table of
  * unknown size in it. */
 static void
@@ -1079,6 +1100,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
   g_test_add_func ("/flow/open-jump-by-mask", test_open_jump_by_mask);
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
+  g_test_add_func ("/flow/other-limit", test_other_limit);
   g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
   g_test_add_func ("/flow/room", test_room);
   g_test_add_func ("/flow/cold", test_cold);
