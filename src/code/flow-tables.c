@@ -197,23 +197,52 @@ fork_within (LuFlow *self, const LuFlowOpenJump *jump, guint64 start, guint64 ta
     lu_flow_fork_to (self, jump->function, target, &jump->path);
 }
 
-/* Follows the entries of a table, up to the first that does not lead to code, that lead into the
- * function itself. */
+/* Follows a jump to an address that is an entry of its own table, so that it may lead to a part of
+ * the function anywhere. */
+static void
+fork_apart (LuFlow *self, const LuFlowOpenJump *jump, guint64 target)
+{
+  guint32 id = jump->function;
+
+  if (!is_known_at (self, id, target, &jump->path)
+      && self->cells[target - self->range.start] != LU_CELL_INSIDE
+      && (!lu_flow_is_start (self, target) || is_label (self, id, target)))
+    lu_flow_fork_to (self, id, target, &jump->path);
+}
+
+/* Returns the number of entries of a table, up to the first that does not lead to code.
+ * is_closed: other data shows that it ends there. */
+static guint32
+count_entries (LuFlow *self, const LuJumpTable *table, gboolean *is_closed)
+{
+  guint64 target;
+  guint32 n = 0;
+
+  while (n < MAX_OPEN_ENTRIES && work_on_open_jumps (self) && !is_behind_table (self, table, n)
+         && lu_flow_read_entry (self, table, n, &target) && lu_flow_is_in_range (self, target))
+    n++;
+  *is_closed = is_behind_table (self, table, n);
+  return n;
+}
+
+/* Follows the entries of a table that lead into the function itself. */
 static void
 follow_open_jump (LuFlow *self, const LuFlowOpenJump *jump)
 {
   const LuJumpTable *table = &jump->table;
-  guint32 id = jump->function;
+  guint32 id = jump->function, n;
   guint64 target, start;
+  gboolean is_closed;
 
   if (lu_flow_function_at (self, id)->is_bad)
     return;
   start = find_start (self, jump);
-  for (guint32 i = 0;
-       i < MAX_OPEN_ENTRIES && work_on_open_jumps (self) && !is_behind_table (self, table, i)
-       && lu_flow_read_entry (self, table, i, &target) && lu_flow_is_in_range (self, target);
-       i++)
-    fork_within (self, jump, start, target);
+  n = count_entries (self, table, &is_closed);
+  for (guint32 i = 0; i < n && lu_flow_read_entry (self, table, i, &target); i++)
+    if (is_closed)
+      fork_apart (self, jump, target);
+    else
+      fork_within (self, jump, start, target);
 }
 
 gboolean

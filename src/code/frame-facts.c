@@ -702,6 +702,19 @@ lu_path_lose_fp (LuPath *self)
   lose (self, LU_CODE_FP);
 }
 
+/* Removes the entries before the address that offsets are added to. There are none: the table
+ * begins there, and the first numbers are handled otherwise. */
+static void
+skip_first (LuJumpTable *table)
+{
+  guint64 n = (table->base - table->address) / 4;
+
+  if (table->is_wide || table->base < table->address || n >= (table->n > 0 ? table->n : MANY_KEPT))
+    return;
+  table->address += 4 * n;
+  table->n -= table->n > 0 ? (guint32) n : 0;
+}
+
 gboolean
 lu_path_jump_table (const LuPath *self, const LuOp *op, LuJumpTable *table)
 {
@@ -722,6 +735,7 @@ lu_path_jump_table (const LuPath *self, const LuOp *op, LuJumpTable *table)
   table->base = (guint64) known.base;
   table->n = known.n;
   table->is_wide = known.kind == LU_KNOWN_POINTER;
+  skip_first (table);
   return TRUE;
 }
 

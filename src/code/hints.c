@@ -20,9 +20,9 @@ struct _LuCodeHints
   guint8 *often;    /* owned; of those, the ones that bytes of code lead to twice */
 };
 
-/* Returns the bit of an address; FALSE: it is in no segment. */
+/* Returns the bit of an address, and its segment; FALSE: it is in none. */
 static gboolean
-find_bit (const LuCodeHints *self, guint64 address, gsize *bit)
+find_bit (const LuCodeHints *self, guint64 address, gsize *bit, const LuCodeBytes **found)
 {
   guint low = 0, high = self->segments->len;
   const LuCodeBytes *segment;
@@ -40,24 +40,27 @@ find_bit (const LuCodeHints *self, guint64 address, gsize *bit)
     return FALSE;
   segment = &g_array_index (self->segments, LuCodeBytes, low - 1);
   *bit = self->first[low - 1] + (address - segment->start);
+  *found = segment;
   return address - segment->start < segment->size;
 }
 
 void
 lu_code_hints_add (LuCodeHints *self, guint64 address)
 {
+  const LuCodeBytes *segment;
   gsize bit;
 
-  if (find_bit (self, address, &bit))
+  if (find_bit (self, address, &bit, &segment))
     self->bits[bit / 8] |= (guint8) (1 << bit % 8);
 }
 
 static gboolean
 has (const LuCodeHints *self, const guint8 *bits, guint64 address)
 {
+  const LuCodeBytes *segment;
   gsize bit;
 
-  return find_bit (self, address, &bit) && (bits[bit / 8] >> bit % 8 & 1) != 0;
+  return find_bit (self, address, &bit, &segment) && (bits[bit / 8] >> bit % 8 & 1) != 0;
 }
 
 gboolean
@@ -72,15 +75,17 @@ lu_code_hints_has_often (const LuCodeHints *self, guint64 address)
   return has (self, self->often, address);
 }
 
-/* Adds the place to which the 32 bits before `end` lead. */
+/* Adds the place to which the 32 bits before `end` lead. Calls lead to no data. */
 static void
-add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end)
+add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end, gboolean is_call)
 {
+  const LuCodeBytes *segment;
   gint32 displacement;
   gsize bit;
 
   memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
-  if (find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit))
+  if (find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit, &segment)
+      && !(is_call && segment->bytes == NULL))
     {
       guint8 mask = (guint8) (1 << bit % 8);
 
@@ -97,9 +102,9 @@ search (LuCodeHints *self, const LuCodeBytes *range)
 
   for (gsize at = 0; at + 6 <= range->size; at++)
     if (bytes[at] == 0xe8)
-      add_target (self, range, at + 5);
+      add_target (self, range, at + 5, TRUE);
     else if (bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 5)
-      add_target (self, range, at + 6);
+      add_target (self, range, at + 6, FALSE);
 }
 
 LuCodeHints *

@@ -22,8 +22,8 @@ typedef struct
 typedef struct _LuCodeHints LuCodeHints;
 
 /* Looks through the ranges of code for what leads into the segments (both of LuCodeBytes,
- * ascending, without overlaps; a reference to the segments is taken). Linear in the size of the
- * code, but for a search of the segments. */
+ * ascending, without overlaps; those of data have no bytes; a reference to the segments is taken).
+ * Linear in the size of the code, but for a search of the segments. */
 LuCodeHints *lu_code_hints_new (const GArray *ranges, GArray *segments);
 void lu_code_hints_free (LuCodeHints *self); /* NULL is allowed */
 /* Adds a place that something else leads to. */

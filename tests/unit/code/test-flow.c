@@ -482,6 +482,27 @@ test_open_offsets (void)
   g_assert_true (has_rule (flow, 0x23, ENTRY));
 }
 
+/* Bytes that look like a call of data are something else; those that look like the use of its
+ * address tell that it begins there. */
+static void
+test_hints_of_data (void)
+{
+  /* call 16; call 10; lea 24(rip),rax */
+  Code code = assemble ("e8 0b 00 00 00 e8 00 00 00 00 48 8d 05 07 00 00 00");
+  const LuCodeBytes segments[] = { { ADDRESS, 16, code.bytes }, { ADDRESS + 16, 16, NULL } };
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof range);
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+  g_autoptr (LuCodeHints) found = NULL;
+
+  g_array_append_vals (all, segments, 2);
+  g_array_append_val (ranges, range);
+  found = lu_code_hints_new (ranges, all);
+  g_assert_false (lu_code_hints_has (found, ADDRESS + 16));
+  g_assert_true (lu_code_hints_has (found, ADDRESS + 10));
+  g_assert_true (lu_code_hints_has (found, ADDRESS + 24));
+}
+
 /* A table of two offsets by an index that was compared with something larger, for another reason.
  */
 static void
@@ -501,6 +522,46 @@ test_other_limit (void)
   g_assert_true (has_rule (flow, 0x1f, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
   g_assert_true (has_rule (flow, 0x20, NULL));
   g_assert_true (has_rule (flow, 0x25, ENTRY));
+}
+
+/* A table of offsets that leads to a part of the function behind another one, up to the data that
+ * ends it. */
+static void
+test_closed_offsets (void)
+{
+  /* 0: push rbx; movzbl (rdi),eax; lea T(rip),rdx; lea U(rip),rcx; movslq (rdx,rax,4),rax;
+   * add rdx,rax; jmp *rax; 1b: pop rbx; ret; 1d: ret; 1e: pop rbx; ret;
+   * 20: T: 1b - T, 1e - T; 28: U */
+  Code code = assemble ("53 0f b6 07 48 8d 15 15 00 00 00 48 8d 0d 16 00 00 00 48 63 04 82 "
+                        "48 01 d0 ff e0 5b c3 c3 5b c3 fb ff ff ff fe ff ff ff 00 00 00 00");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_add_start (flow, ADDRESS + 0x1d, LU_START_CERTAIN, FALSE));
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 0x1b, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x1d, ENTRY));
+  g_assert_true (has_rule (flow, 0x1e, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+}
+
+/* A table for numbers from 2 on. Before it are offsets that are not its own. */
+static void
+test_offsets_from_two (void)
+{
+  /* 0: push rbx; movzbl (rdi),eax; lea T(rip),rdx; movslq -8(rdx,rax,4),rax; add rdx,rax; jmp *rax;
+   * 15: pop rbx; ret; 17: mov $0xc35bc031,ecx; pop rbx; ret;
+   * 1e: 18 - T, 1a - T; 26: T: 15 - T, 17 - T */
+  Code code = assemble ("53 0f b6 07 48 8d 15 1b 00 00 00 48 63 44 82 f8 48 01 d0 ff e0 5b c3 "
+                        "b9 31 c0 5b c3 5b c3 f2 ff ff ff f4 ff ff ff ef ff ff ff f1 ff ff ff");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 0x15, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x17, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x18, NULL));
+  g_assert_true (has_rule (flow, 0x1d, ENTRY));
 }
 
 /* The code of a function to which another one jumps, and which it reached first, with a table of
@@ -1100,6 +1161,9 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
   g_test_add_func ("/flow/open-jump-by-mask", test_open_jump_by_mask);
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
+  g_test_add_func ("/flow/hints-of-data", test_hints_of_data);
+  g_test_add_func ("/flow/closed-offsets", test_closed_offsets);
+  g_test_add_func ("/flow/offsets-from-two", test_offsets_from_two);
   g_test_add_func ("/flow/other-limit", test_other_limit);
   g_test_add_func ("/flow/open-jump-of-another", test_open_jump_of_another);
   g_test_add_func ("/flow/room", test_room);
