@@ -817,8 +817,25 @@ padding_at (const LuFlow *self, gsize at)
              : 0;
 }
 
-/* After what is not understood, the next function begins at a multiple of the alignment at the
- * earliest. */
+/* Returns where code that is not understood may end: an instruction begins there, as far as bytes
+ * are instructions, at a multiple of the alignment. */
+static gsize
+behind_bad (LuFlow *self, gsize at)
+{
+  LuOp op;
+
+  do
+    {
+      self->work -= MIN (self->work, 1);
+      if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, self->range.start + at,
+                              &op))
+        return (at + LU_FLOW_ALIGNMENT) & ~(gsize) (LU_FLOW_ALIGNMENT - 1);
+      at += op.size;
+    }
+  while (at % LU_FLOW_ALIGNMENT != 0);
+  return at;
+}
+
 gboolean
 lu_flow_run_gaps (LuFlow *self)
 {
@@ -844,7 +861,7 @@ lu_flow_run_gaps (LuFlow *self)
       if (!lu_flow_run (self))
         return FALSE;
       if (lu_flow_function_at (self, lu_flow_find_function (self, self->range.start + at))->is_bad)
-        at = (at + LU_FLOW_ALIGNMENT) & ~(gsize) (LU_FLOW_ALIGNMENT - 1);
+        at = behind_bad (self, at);
     }
   return self->work > 0;
 }

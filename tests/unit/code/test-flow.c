@@ -1083,6 +1083,23 @@ test_gaps (void)
   g_assert_nonnull (lu_flow_facts_at (flow, ADDRESS + 25));
 }
 
+/* Behind code that is not understood, a function begins at a multiple of 16, but not in the middle
+ * of an instruction. */
+static void
+test_gaps_inside (void)
+{
+  /* 0: ret; padding; 8: pop rax; ret (not on top); 10: mov $...,rax, in which 16: push rbx; hlt;
+   * 20: ret; padding; 32: push rbx; pop rbx; ret */
+  Code code = assemble ("c3 cc cc cc cc cc cc cc 58 c3 48 b8 00 00 00 00 53 f4 90 90 c3 "
+                        "cc cc cc cc cc cc cc cc cc cc cc 53 5b c3");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_gaps (flow));
+  g_assert_null (lu_flow_facts_at (flow, ADDRESS + 16));
+  g_assert_nonnull (lu_flow_facts_at (flow, ADDRESS + 33));
+}
+
 /* A constant that is inside of the code is the address of a function, unless the file can be loaded
  * anywhere; an address relative to the instruction always is one. */
 static void
@@ -1181,6 +1198,7 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/shared", test_shared);
   g_test_add_func ("/flow/gaps", test_gaps);
+  g_test_add_func ("/flow/gaps-inside", test_gaps_inside);
   g_test_add_func ("/flow/constants", test_constants);
   g_test_add_func ("/flow/garbage", test_garbage);
   status = g_test_run ();
