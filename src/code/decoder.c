@@ -275,23 +275,26 @@ decode_xor (Decoding *self)
   self->op->dst = number_of (to);
 }
 
+/* A comparison that is not understood has neither a register nor memory. It takes the place of the
+ * one before, too. */
 static void
 decode_comparison (Decoding *self)
 {
   const ZydisDecodedOperand *left = &self->operands[0], *right = &self->operands[1];
   LuOp *op = self->op;
+  guint64 value = right->imm.value.u;
 
-  if (!is_constant (right) || right->imm.value.s < 0 || right->imm.value.s >= MAX_LIMIT)
+  op->kind = LU_OP_COMPARE;
+  if (left->size < 32)
+    value &= (G_GUINT64_CONSTANT (1) << left->size) - 1; /* the sign was extended */
+  if (!is_constant (right) || value >= MAX_LIMIT)
     return;
   if (is_memory (left) && numbers[left->mem.base] != LU_CODE_NO_REGISTER)
     take_memory (self, left);
   else if (is_register (left))
     op->src = number_of (left);
-  else
-    return;
-  op->kind = LU_OP_COMPARE;
   op->value = op->base != LU_CODE_NO_REGISTER ? op->value : 0;
-  op->target = right->imm.value.u;
+  op->target = value;
 }
 
 static void

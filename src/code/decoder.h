@@ -45,7 +45,7 @@ typedef enum
   LU_OP_LOAD_TABLE_8, /* dst = 64 bits at base + index * scale + value */
   LU_OP_SCALE,        /* dst = src * scale */
   LU_OP_COMPARE,      /* src, or the memory at base + index * scale + value if there is a base, with
-                       * target */
+                       * target; without both something that is not known */
   LU_OP_LEAVE,        /* sp = fp, then fp is popped */
   LU_OP_RETURN,
   LU_OP_CALL,          /* target */

@@ -482,6 +482,38 @@ test_open_offsets (void)
   g_assert_true (has_rule (flow, 0x23, ENTRY));
 }
 
+/* A comparison with a register is not understood, and the limit is not that of the one before. */
+static void
+test_last_comparison (void)
+{
+  /* 0: push rbx; cmp $1,al; je 1c; cmp ecx,edx; ja 1c; lea T(rip),rdx; movslq (rdx,rax,4),rax;
+   * add rdx,rax; jmp *rax; 1a: nop; nop; 1c: pop rbx; ret; 1e: pop rbx; ret;
+   * 20: T: 1c - T, 1c - T, 1e - T, what leads nowhere */
+  Code code =
+      assemble ("53 3c 01 74 17 39 ca 77 13 48 8d 15 10 00 00 00 48 63 04 82 48 01 d0 ff e0 "
+                "90 90 90 5b c3 5b c3 fc ff ff ff fc ff ff ff fe ff ff ff 00 00 00 7f");
+  LuFlowFile file;
+  g_autoptr (LuFlow) flow = analyse (&code, &file);
+
+  g_assert_true (lu_flow_run_tables (flow));
+  g_assert_true (has_rule (flow, 0x1c, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 0x1e, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+}
+
+/* A byte is compared with a number that has no sign. */
+static void
+test_byte_comparison (void)
+{
+  /* cmp $0xbd,al */
+  const guint8 bytes[] = { 0x3c, 0xbd };
+  LuOp op;
+
+  g_assert_true (lu_decoder_decode (bytes, sizeof bytes, ADDRESS, &op));
+  g_assert_cmpuint (op.kind, ==, LU_OP_COMPARE);
+  g_assert_cmpuint (op.src, ==, LU_CODE_AX);
+  g_assert_cmpuint (op.target, ==, 0xbd);
+}
+
 /* Bytes that look like a call of data are something else; those that look like the use of its
  * address tell that it begins there. */
 static void
@@ -1178,6 +1210,8 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/open-jump-to-label", test_open_jump_to_label);
   g_test_add_func ("/flow/open-jump-by-mask", test_open_jump_by_mask);
   g_test_add_func ("/flow/open-offsets", test_open_offsets);
+  g_test_add_func ("/flow/last-comparison", test_last_comparison);
+  g_test_add_func ("/flow/byte-comparison", test_byte_comparison);
   g_test_add_func ("/flow/hints-of-data", test_hints_of_data);
   g_test_add_func ("/flow/closed-offsets", test_closed_offsets);
   g_test_add_func ("/flow/offsets-from-two", test_offsets_from_two);
