@@ -7,8 +7,8 @@
 
 #include "arch/arch.h"
 #include "base/clock.h"
-#include "code/decoder.h"
 #include "code/flow.h"
+#include "module/code-paths.h"
 #include "lu/frame-pointer.h"
 
 /* Functions that are looked at for one answer. */
@@ -193,73 +193,25 @@ lu_function_frame_at (LuCodeReader *reader, const LuMappedModule *mapped, guint6
   return kind == LU_LEAF_UNDECIDED && self.is_over_budget ? LU_LEAF_UNKNOWN : kind;
 }
 
-/* The instructions of a function that were followed, and the paths that are yet to be. */
-typedef struct
-{
-  guint64 start;
-  guint size;
-  guint n_ops, n_paths;
-  gboolean has_frame;            /* the frame pointer is set up */
-  guint16 paths[MAX_PATHS];      /* offsets */
-  guint8 seen[REACH_WINDOW / 8]; /* a bit for each byte at which an instruction begins */
-  guint8 *bytes;                 /* borrowed: REACH_WINDOW */
-} Paths;
-
 static gboolean
-is_seen (const Paths *self, guint offset)
+note_frame (const LuOp *op, gpointer user_data)
 {
-  return (self->seen[offset / 8] >> offset % 8 & 1) != 0;
-}
+  gboolean *has_frame = user_data;
 
-/* Adds a path. FALSE: it leads out of what is looked at. */
-static gboolean
-add_path (Paths *self, guint64 target)
-{
-  guint64 offset = target - self->start;
-
-  if (offset >= self->size || self->n_paths == MAX_PATHS)
-    return FALSE;
-  self->paths[self->n_paths++] = (guint16) offset;
+  *has_frame |= op->kind == LU_OP_COPY && op->dst == LU_CODE_FP && op->src == LU_CODE_SP;
   return TRUE;
-}
-
-/* Follows the path at an offset to its end. FALSE: it is not known where it leads. */
-static gboolean
-follow_path (Paths *self, guint offset)
-{
-  while (offset < self->size && !is_seen (self, offset))
-    {
-      LuOp op;
-
-      if (++self->n_ops > MAX_OPS
-          || !lu_decoder_decode (self->bytes + offset, self->size - offset, self->start + offset,
-                                 &op))
-        return FALSE;
-      self->seen[offset / 8] |= (guint8) (1u << offset % 8);
-      self->has_frame |= op.kind == LU_OP_COPY && op.dst == LU_CODE_FP && op.src == LU_CODE_SP;
-      if (op.kind == LU_OP_RETURN)
-        return TRUE;
-      if (op.kind == LU_OP_JUMP_INDIRECT || op.kind == LU_OP_STOP)
-        return FALSE;
-      if (op.kind == LU_OP_JUMP)
-        return add_path (self, op.target);
-      if (op.kind == LU_OP_BRANCH && !add_path (self, op.target))
-        return FALSE;
-      offset += op.size;
-    }
-  return offset < self->size;
 }
 
 /* Returns whether the function sets up a frame, and all its paths end with a return. Without a
  * frame it may have pushed the address to which it returns, as code against speculation does. */
 static gboolean
-follow_all (Paths *self)
+follow_all (LuCodePaths *paths)
 {
-  gboolean is_known = add_path (self, self->start);
+  gboolean has_frame = FALSE;
 
-  while (is_known && self->n_paths > 0)
-    is_known = follow_path (self, self->paths[--self->n_paths]);
-  return is_known && self->has_frame;
+  paths->func = note_frame;
+  paths->user_data = &has_frame;
+  return lu_code_paths_follow (paths, 0) && has_frame;
 }
 
 /* Like LuArchFiles.may_hold_frame_end(); of a module with an image. */
@@ -276,7 +228,7 @@ may_hold_frame_end (const Look *self, const guint8 *bytes, gsize n)
 /* Reads the function, and looks for its end before the address first. FALSE: it is not to be
  * followed. */
 static gboolean
-begin_paths (Look *self, Paths *paths, LuReach *reach)
+begin_paths (Look *self, LuCodePaths *paths, guint8 *bytes, LuReach *reach)
 {
   guint64 distance = self->address - paths->start;
   const LuSegment *segment = segment_of (self, paths->start);
@@ -287,12 +239,12 @@ begin_paths (Look *self, Paths *paths, LuReach *reach)
     return FALSE;
   paths->size = (guint) MIN (REACH_WINDOW, segment->file_size - (paths->start - segment->vaddr));
   n = (guint) MIN (distance, paths->size);
-  if (!read_bytes (self, paths->start, paths->bytes, n))
+  if (!read_bytes (self, paths->start, bytes, n))
     return FALSE;
   if (distance < paths->size)
     *reach = LU_REACH_HERE;
-  return may_hold_frame_end (self, paths->bytes, n)
-         && read_bytes (self, paths->start + n, paths->bytes + n, paths->size - n);
+  return may_hold_frame_end (self, bytes, n)
+         && read_bytes (self, paths->start + n, bytes + n, paths->size - n);
 }
 
 LuCodeResult
@@ -301,13 +253,14 @@ lu_function_reach (LuCodeReader *reader, const LuMappedModule *mapped, guint64 s
 {
   Look self = { .reader = reader, .mapped = mapped, .address = address };
   guint8 bytes[REACH_WINDOW];
-  Paths paths = { .start = start, .bytes = bytes };
+  LuCodePaths paths = {
+    .start = start, .bytes = bytes, .max_ops = MAX_OPS, .max_paths = MAX_PATHS
+  };
 
-  if (!begin_paths (&self, &paths, reach))
+  if (!begin_paths (&self, &paths, bytes, reach))
     return self.is_over_budget ? LU_CODE_OVER_BUDGET : LU_CODE_READ;
-  *reach = !follow_all (&paths) ? LU_REACH_ANYWHERE
-           : address - start < paths.size && is_seen (&paths, (guint) (address - start))
-               ? LU_REACH_HERE
-               : LU_REACH_ELSEWHERE;
+  *reach = !follow_all (&paths)                          ? LU_REACH_ANYWHERE
+           : lu_code_paths_has (&paths, address - start) ? LU_REACH_HERE
+                                                         : LU_REACH_ELSEWHERE;
   return LU_CODE_READ;
 }

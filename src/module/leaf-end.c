@@ -6,43 +6,11 @@
 #include "module/leaf-end.h"
 
 #include "base/clock.h"
-#include "code/decoder.h"
 
 /* A half of the bytes may be before the leaf: loops lead back. */
 #define HALF      (LU_LEAF_WINDOW_BYTES / 2)
 #define MAX_OPS   1024
 #define MAX_PATHS 64
-
-/* Offsets are those from the start of the window. */
-typedef struct
-{
-  const guint8 *bytes;                   /* borrowed */
-  guint8 seen[LU_LEAF_WINDOW_BYTES / 8]; /* a bit for each byte at which an instruction begins */
-  guint16 paths[MAX_PATHS];
-  guint size, n_ops, n_paths;
-  gboolean has_return;
-} Paths;
-
-/* Marks an instruction. Returns whether it was marked before. */
-static gboolean
-mark (Paths *self, guint offset)
-{
-  guint8 bit = (guint8) (1u << offset % 8);
-  gboolean is_seen = (self->seen[offset / 8] & bit) != 0;
-
-  self->seen[offset / 8] |= bit;
-  return is_seen;
-}
-
-/* Adds a path. FALSE: it leads out of what is looked at. */
-static gboolean
-add_path (Paths *self, guint64 target)
-{
-  if (target >= self->size || self->n_paths == MAX_PATHS)
-    return FALSE;
-  self->paths[self->n_paths++] = (guint16) target;
-  return TRUE;
-}
 
 /* Returns whether the instruction leaves alone where the return address is. */
 static gboolean
@@ -55,9 +23,7 @@ is_harmless (const LuOp *op)
     case LU_OP_LEAVE:
     case LU_OP_CALL:
     case LU_OP_CALL_INDIRECT:
-    case LU_OP_JUMP_INDIRECT:
     case LU_OP_SYSTEM_CALL:
-    case LU_OP_STOP:
       return FALSE;
     case LU_OP_STORE:
       return op->base != LU_CODE_SP && op->index != LU_CODE_SP;
@@ -66,42 +32,29 @@ is_harmless (const LuOp *op)
     }
 }
 
-/* Follows a path to its end. FALSE: it is not known what becomes of the stack there. */
 static gboolean
-follow_path (Paths *self, guint offset)
+visit (const LuOp *op, gpointer user_data)
 {
-  while (offset < self->size)
-    {
-      LuOp op;
+  gboolean *has_return = user_data;
 
-      if (mark (self, offset))
-        return TRUE;
-      if (++self->n_ops > MAX_OPS
-          || !lu_decoder_decode (self->bytes + offset, self->size - offset, offset, &op))
-        return FALSE;
-      if (op.kind == LU_OP_RETURN)
-        {
-          self->has_return = TRUE;
-          return TRUE;
-        }
-      if (op.kind == LU_OP_JUMP)
-        return add_path (self, op.target);
-      if (op.kind == LU_OP_BRANCH ? !add_path (self, op.target) : !is_harmless (&op))
-        return FALSE;
-      offset += op.size;
-    }
-  return FALSE;
+  if (op->kind == LU_OP_RETURN)
+    *has_return = TRUE;
+  return op->kind == LU_OP_RETURN || op->kind == LU_OP_JUMP || op->kind == LU_OP_BRANCH
+         || is_harmless (op);
 }
 
 gboolean
 lu_leaf_returns (const guint8 *bytes, guint size, guint leaf)
 {
-  Paths self = { .bytes = bytes, .size = MIN (size, LU_LEAF_WINDOW_BYTES) };
-  gboolean is_known = add_path (&self, leaf);
+  gboolean has_return = FALSE;
+  LuCodePaths paths = { .bytes = bytes,
+                        .size = MIN (size, LU_LEAF_WINDOW_BYTES),
+                        .max_ops = MAX_OPS,
+                        .max_paths = MAX_PATHS,
+                        .func = visit,
+                        .user_data = &has_return };
 
-  while (is_known && self.n_paths > 0)
-    is_known = follow_path (&self, self.paths[--self.n_paths]);
-  return is_known && self.has_return;
+  return lu_code_paths_follow (&paths, leaf) && has_return;
 }
 
 LuCodeResult

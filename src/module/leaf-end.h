@@ -9,10 +9,11 @@
 
 #pragma once
 
+#include "module/code-paths.h"
 #include "module/code-reader.h"
 
 /* Bytes of code that are looked at. */
-#define LU_LEAF_WINDOW_BYTES 8192
+#define LU_LEAF_WINDOW_BYTES LU_CODE_PATHS_BYTES
 
 /* Looks at code, which is hostile, as lu_leaf_end() does. leaf: the offset of the leaf. The decoder
  * must be loaded. Any thread. */
