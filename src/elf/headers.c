@@ -351,3 +351,19 @@ lu_elf_headers_read_build_id (const LuElfHeaders *self, const LuElfInput *input,
              ? found
              : read_notes (input, section->file_offset, section->size, build_id);
 }
+
+gboolean
+lu_elf_headers_read_at (const LuElfHeaders *self, const LuElfInput *input, guint64 address,
+                        gpointer bytes, gsize size)
+{
+  for (guint i = 0; i < self->n_program_headers; i++)
+    {
+      const LuElfProgramHeader *segment = &self->program_headers[i];
+      guint64 at = address - segment->vaddr;
+
+      if (segment->type == PT_LOAD && address >= segment->vaddr && at < segment->file_size
+          && size <= segment->file_size - at)
+        return lu_elf_input_read (input, segment->file_offset + at, bytes, size);
+    }
+  return FALSE;
+}

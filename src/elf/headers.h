@@ -58,6 +58,9 @@ const LuElfSectionHeader *lu_elf_headers_find_section (const LuElfHeaders *self,
 #define LU_MAX_BUILD_ID 64
 gsize lu_elf_headers_read_build_id (const LuElfHeaders *self, const LuElfInput *input,
                                     guint8 build_id[LU_MAX_BUILD_ID]);
+/* Reads what a segment of the file has at an ELF address. FALSE: none has all of it. */
+gboolean lu_elf_headers_read_at (const LuElfHeaders *self, const LuElfInput *input, guint64 address,
+                                 gpointer bytes, gsize size);
 /* Returns the first program header of that type, or NULL. */
 const LuElfProgramHeader *lu_elf_headers_find_program_header (const LuElfHeaders *self,
                                                               guint32 type);

@@ -31,16 +31,7 @@ static atomic_ullong unknown_versions[G_N_ELEMENTS (languages)][N_MAJORS];
 gboolean
 lu_interp_read (const LuInterpInput *self, guint64 address, gpointer bytes, gsize size)
 {
-  for (guint i = 0; i < self->headers->n_program_headers; i++)
-    {
-      const LuElfProgramHeader *segment = &self->headers->program_headers[i];
-      guint64 at = address - segment->vaddr;
-
-      if (segment->type == PT_LOAD && address >= segment->vaddr && at < segment->file_size
-          && size <= segment->file_size - at)
-        return lu_elf_input_read (self->input, segment->file_offset + at, bytes, size);
-    }
-  return FALSE;
+  return lu_elf_headers_read_at (self->headers, self->input, address, bytes, size);
 }
 
 static gboolean

@@ -177,27 +177,6 @@ find_relative (const LuElfFile *file, guint64 address, LuBudget *budget, Elf64_R
   return FALSE;
 }
 
-/* Reads the word as the file has it: of a program that is loaded where it was linked, or whose
- * relocations are packed. */
-static gboolean
-read_word (const LuElfFile *file, guint64 address, LuBudget *budget, guint64 *word)
-{
-  const LuElfHeaders *headers = &file->headers;
-
-  for (guint i = 0; i < headers->n_program_headers; i++)
-    {
-      const LuElfProgramHeader *header = &headers->program_headers[i];
-      guint64 offset = address - header->vaddr;
-
-      if (header->type == PT_LOAD && address >= header->vaddr && header->file_size >= sizeof *word
-          && offset <= header->file_size - sizeof *word)
-        return lu_budget_read (budget, sizeof *word)
-               && lu_elf_input_read (&file->input, header->file_offset + offset, word, sizeof *word)
-               && *word != 0;
-    }
-  return FALSE;
-}
-
 gboolean
 lu_linkage_find_pointer (const LuElfFile *file, guint64 address, LuBudget *budget, guint64 *pointer)
 {
@@ -205,8 +184,13 @@ lu_linkage_find_pointer (const LuElfFile *file, guint64 address, LuBudget *budge
 
   if (!file->headers.is_64bit)
     return FALSE;
-  if (!find_relative (file, address, budget, &rela))
-    return read_word (file, address, budget, pointer);
-  *pointer = (guint64) rela.r_addend;
-  return TRUE;
+  if (find_relative (file, address, budget, &rela))
+    {
+      *pointer = (guint64) rela.r_addend;
+      return TRUE;
+    }
+  /* The file has it in a program that is loaded where it was linked, or with packed relocations. */
+  return lu_budget_read (budget, sizeof *pointer)
+         && lu_elf_headers_read_at (&file->headers, &file->input, address, pointer, sizeof *pointer)
+         && *pointer != 0;
 }
