@@ -30,7 +30,6 @@ static gboolean
 is_switch (const Recent *recent, guint reg)
 {
   gboolean is_sum = FALSE;
-
   const LuOp *op;
 
   for (guint i = 0; (op = recent_op (recent, i)) != NULL; i++)
