@@ -229,13 +229,14 @@ lu_code_leaf (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuDwfl
   const LeafPlace place = { .arch = arch, .mapping = mapping, .pc = pc };
   guint64 offset = file_offset_of (mapping, pc);
   LuLeaf kind = known_leaf (mapping, offset);
-  const LuMappedModule file = lu_code_file_of (mapping, pid);
+  LuMappedModule file;
   LuCodeResult result;
 
   if (arch->leaf_of == NULL)
     return LU_LEAF_UNDECIDED;
   if (kind != LU_LEAF_UNKNOWN || reader == NULL)
     return kind;
+  file = lu_code_file_of (mapping, pid);
   result = read_leaf (reader, &file, &place, &kind);
   if (result != LU_CODE_READ)
     return result == LU_CODE_OVER_BUDGET ? LU_LEAF_UNKNOWN : LU_LEAF_UNDECIDED;
