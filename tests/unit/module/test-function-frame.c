@@ -7,12 +7,9 @@
 #include "module/function-frame.h"
 
 #include "code/decoder.h"
+#include "own-module.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #ifdef __x86_64__
 
@@ -77,26 +74,6 @@ __asm__(".text\n.p2align 4\n"
         "go_long: sub $0x218, %rsp\n mov %rbp, 0x210(%rsp)\n lea 0x210(%rsp), %rbp\n"
         "call *%rax\n mov 0x210(%rsp), %rbp\n add $0x218, %rsp\n ret\n"
         ".p2align 4, 0xcc\n");
-
-static LuModule *
-open_program (void)
-{
-  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
-  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path, .has_inode = TRUE };
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  LuModule *module;
-  struct stat info;
-
-  g_assert_cmpint (fstat (fd, &info), ==, 0);
-  key.major = major (info.st_dev);
-  key.minor = minor (info.st_dev);
-  key.inode = info.st_ino;
-  module = lu_module_new (&key);
-  lu_module_publish (module, LU_MODULE_READY, lu_image_open (fd, NULL));
-  g_assert_nonnull (lu_module_image (module));
-  close (fd);
-  return module;
-}
 
 static guint64
 elf_address (const LuModule *module, const char *place)

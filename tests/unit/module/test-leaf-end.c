@@ -7,12 +7,9 @@
 #include "module/leaf-end.h"
 
 #include "code/decoder.h"
+#include "own-module.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #ifdef __x86_64__
 
@@ -50,25 +47,6 @@ __asm__(".text\n.p2align 4\n"
         "longer: .rept 1024\n nop\n .endr\n ret\n"
         ".skip 4096, 0xcc\n"
         "end_of_all: ret\n");
-
-static LuModule *
-open_program (void)
-{
-  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
-  LuModuleKey key = { .kind = LU_MODULE_FILE, .path = path, .has_inode = TRUE };
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  LuModule *module;
-  struct stat info;
-
-  g_assert_cmpint (fstat (fd, &info), ==, 0);
-  key.major = major (info.st_dev);
-  key.minor = minor (info.st_dev);
-  key.inode = info.st_ino;
-  module = lu_module_new (&key);
-  lu_module_publish (module, LU_MODULE_READY, lu_image_open (fd, NULL));
-  close (fd);
-  return module;
-}
 
 /* Returns the offset of a place in the file, whose code is where its segment says. */
 static guint64

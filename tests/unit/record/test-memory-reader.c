@@ -44,6 +44,15 @@ present_pages (guint8 *pages)
   return bits;
 }
 
+/* Waits until these pages are present, and no others. */
+static void
+wait_for_pages (guint8 *pages, guint want)
+{
+  for (guint i = 0; i < 5000 && present_pages (pages) != want; i++)
+    g_usleep (1000);
+  g_assert_cmphex (present_pages (pages), ==, want);
+}
+
 static void
 test_pages_become_present (void)
 {
@@ -53,9 +62,7 @@ test_pages_become_present (void)
 
   g_assert_cmphex (present_pages (pages), ==, 0);
   lu_memory_reader_prefault (prefault, getpid (), start + page + 8, start + 3 * page + 8);
-  for (guint i = 0; i < 5000 && present_pages (pages) != 0x0e; i++)
-    g_usleep (1000);
-  g_assert_cmphex (present_pages (pages), ==, 0x0e);
+  wait_for_pages (pages, 0x0e);
   munmap (pages, N_PAGES * page);
 }
 
@@ -86,15 +93,6 @@ test_pages_are_asked_for_once (void)
     g_usleep (1000);
   g_assert_cmphex (present_pages (pages), ==, 0xff);
   munmap (pages, N_PAGES * page);
-}
-
-/* Waits until these pages are present, and no others. */
-static void
-wait_for_pages (guint8 *pages, guint want)
-{
-  for (guint i = 0; i < 5000 && present_pages (pages) != want; i++)
-    g_usleep (1000);
-  g_assert_cmphex (present_pages (pages), ==, want);
 }
 
 /* The worker's wishes are kept until the drain comes, those of several threads, too. The samples of
