@@ -25,13 +25,24 @@ typedef struct
 {
   LuBpfBacking base;
   LuBpfProgram *program;        /* borrowed */
-  int memory_fd, processes_fd;  /* borrowed */
   struct lu_bpf_shared *shared; /* mapped */
   gsize shared_size;
   guint32 *entries[LU_BPF_MAX_ENTRIES]; /* mapped; publisher */
   guint64 sizes[LU_BPF_MAX_ENTRIES];    /* by the kernel's figure */
   atomic_ullong entry_bytes;
 } Kernel;
+
+static int
+memory_fd (const Kernel *self)
+{
+  return lu_bpf_program_map_fd (self->program, LU_BPF_MAP_MEMORY);
+}
+
+static int
+processes_fd (const Kernel *self)
+{
+  return lu_bpf_program_map_fd (self->program, LU_BPF_MAP_PROCESSES);
+}
 
 /* Returns the descriptor of a new entry, all zeros, and maps it; -1 with errno set on failure. */
 static int
@@ -75,7 +86,7 @@ add_entries (LuBpfBacking *base, const guint32 *entries, guint n, guint32 **word
 
   while (n_new < n && (fds[n_new] = new_entry (&words[n_new])) >= 0)
     n_new++;
-  n_in = put_in (self->memory_fd, entries, fds, n_new);
+  n_in = put_in (memory_fd (self), entries, fds, n_new);
   if (n_in < n)
     g_debug ("no more memory for tables: %s", g_strerror (errno));
   for (guint i = 0; i < n_in; i++)
@@ -96,7 +107,7 @@ remove_entry (LuBpfBacking *base, guint entry)
 {
   Kernel *self = (Kernel *) base;
 
-  if (bpf_map_delete_elem (self->memory_fd, &entry) != 0)
+  if (bpf_map_delete_elem (memory_fd (self), &entry) != 0)
     g_debug ("memory for tables stays: %s", g_strerror (errno));
   munmap (g_steal_pointer (&self->entries[entry]), LU_BPF_ENTRY_BYTES);
   atomic_fetch_sub (&self->entry_bytes, self->sizes[entry]);
@@ -121,7 +132,7 @@ static gboolean
 put_process (LuBpfBacking *base, guint32 tgid, const struct lu_bpf_process *process)
 {
   Kernel *self = (Kernel *) base;
-  gboolean is_put = bpf_map_update_elem (self->processes_fd, &tgid, process, BPF_ANY) == 0;
+  gboolean is_put = bpf_map_update_elem (processes_fd (self), &tgid, process, BPF_ANY) == 0;
 
   note_process_change (self);
   return is_put;
@@ -132,7 +143,7 @@ remove_process (LuBpfBacking *base, guint32 tgid)
 {
   Kernel *self = (Kernel *) base;
 
-  bpf_map_delete_elem (self->processes_fd, &tgid); /* it may not be there */
+  bpf_map_delete_elem (processes_fd (self), &tgid); /* it may not be there */
   note_process_change (self);
 }
 
@@ -211,10 +222,8 @@ lu_bpf_backing_kernel_new (LuBpfProgram *program, GError **error)
 
   base->ops = &ops;
   self->program = program;
-  self->memory_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_MEMORY);
-  self->processes_fd = lu_bpf_program_map_fd (program, LU_BPF_MAP_PROCESSES);
-  base->max_entries = max_entries_of (self->memory_fd);
-  base->max_processes = max_entries_of (self->processes_fd);
+  base->max_entries = max_entries_of (memory_fd (self));
+  base->max_processes = max_entries_of (processes_fd (self));
   if (!open_shared (self, error))
     return NULL;
   if (base->max_entries == 0 || base->max_processes == 0)

@@ -14,7 +14,8 @@
 
 typedef struct _LuBpfBacking LuBpfBacking;
 
-#define LU_BPF_ENTRIES_AT_ONCE 16
+/* Each has a descriptor until it is in, and a recording on two CPUs has 40 descriptors at most. */
+#define LU_BPF_ENTRIES_AT_ONCE 4
 
 typedef struct
 {

@@ -48,6 +48,12 @@ lu_bpf_program_prepare_interpreters (LuBpfProgram *self)
 {
 }
 
+gboolean
+lu_bpf_program_settle (LuBpfProgram *self)
+{
+  return TRUE;
+}
+
 void
 lu_bpf_program_await_interpreters (const LuBpfProgram *self, int ms)
 {

@@ -15,6 +15,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gi18n.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -35,10 +36,12 @@
 
 struct _LuBpfProgram
 {
-  struct walker_bpf *skeleton; /* owned */
+  struct walker_bpf *skeleton; /* owned; NULL once it is settled */
   LuBpfReaderProcess process;  /* loads the reader when it is wanted */
   struct reader_bpf *reader;   /* owned; its replacement, which reads interpreters; NULL: none */
-  int map_fds[LU_BPF_N_MAPS];  /* borrowed from it */
+  int program_fd;              /* the skeleton's; owned once it is settled */
+  int map_fds[LU_BPF_N_MAPS];  /* as program_fd; -1: closed */
+  guint64 closed_bytes;        /* of the maps that are closed */
   guint32 flags;
   guint n_cpus;
   guint n_identities;
@@ -319,6 +322,7 @@ find_maps (LuBpfProgram *self, GError **error)
     [LU_BPF_MAP_REPLACEMENT] = self->skeleton->maps.replacement,
   };
 
+  self->program_fd = bpf_program__fd (self->skeleton->progs.take_walk);
   for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
     self->map_fds[i] = bpf_map__fd (maps[i]);
   self->counters = lu_bpf_program_mmap (self, LU_BPF_MAP_COUNTERS, &self->counters_size);
@@ -336,7 +340,7 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   libbpf_print_fn_t before = libbpf_set_print (keep_words);
   int result;
 
-  self->stats_fd = self->process.fd = self->process.result_fd = -1;
+  self->stats_fd = self->process.fd = -1;
   result = open_and_load (self, options);
   libbpf_set_print (before);
   if (result != 0)
@@ -348,6 +352,43 @@ lu_bpf_program_new (const LuBpfProgramOptions *options, GError **error)
   return find_maps (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
+/* Libbpf does not give descriptors away, so those that are kept are copied. */
+gboolean
+lu_bpf_program_settle (LuBpfProgram *self)
+{
+  static const LuBpfMapId kept[] = { LU_BPF_MAP_MEMORY, LU_BPF_MAP_PROCESSES, LU_BPF_MAP_OUTPUTS,
+                                     LU_BPF_MAP_REPLACEMENT };
+  lu_autofd program_fd = fcntl (self->program_fd, F_DUPFD_CLOEXEC, 0);
+  int fds[LU_BPF_N_MAPS];
+  gboolean is_copied = program_fd >= 0;
+
+  memset (fds, 0xff, sizeof fds);
+  for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
+    {
+      fds[kept[i]] = fcntl (self->map_fds[kept[i]], F_DUPFD_CLOEXEC, 0);
+      is_copied = is_copied && fds[kept[i]] >= 0;
+    }
+  for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
+    if (!is_copied)
+      lu_fd_clear (&fds[i]);
+    else if (fds[i] < 0)
+      self->closed_bytes += lu_bpf_map_memory (self->map_fds[i]);
+  if (!is_copied)
+    return FALSE;
+  memcpy (self->map_fds, fds, sizeof fds);
+  self->program_fd = lu_fd_steal (&program_fd);
+  g_clear_pointer (&self->skeleton, walker_bpf__destroy);
+  return TRUE;
+}
+
+static void
+close_settled (LuBpfProgram *self)
+{
+  lu_fd_clear (&self->program_fd);
+  for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
+    lu_fd_clear (&self->map_fds[i]);
+}
+
 void
 lu_bpf_program_free (LuBpfProgram *self)
 {
@@ -355,6 +396,8 @@ lu_bpf_program_free (LuBpfProgram *self)
     return;
   if (self->counters != NULL)
     munmap (self->counters, self->counters_size);
+  if (self->skeleton == NULL)
+    close_settled (self);
   lu_fd_clear (&self->stats_fd);
   lu_bpf_reader_process_stop (&self->process);
   reader_bpf__destroy (self->reader);
@@ -366,9 +409,7 @@ lu_bpf_program_free (LuBpfProgram *self)
 gboolean
 lu_bpf_program_attach (LuBpfProgram *self, int event_fd, GError **error)
 {
-  int program_fd = bpf_program__fd (self->skeleton->progs.take_walk);
-
-  if (ioctl (event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) == 0)
+  if (ioctl (event_fd, PERF_EVENT_IOC_SET_BPF, self->program_fd) == 0)
     return TRUE;
   g_set_error (error, LU_ERROR, LU_ERROR_FAILED,
                _ ("cannot attach the BPF program to a sampling event: %s"), g_strerror (errno));
@@ -420,10 +461,11 @@ lu_bpf_map_memory (int map_fd)
 guint64
 lu_bpf_program_memory (const LuBpfProgram *self)
 {
-  guint64 bytes = 0;
+  guint64 bytes = self->closed_bytes;
 
-  for (guint i = 0; i < LU_BPF_N_MAPS; i++)
-    bytes += lu_bpf_map_memory (self->map_fds[i]);
+  for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
+    if (self->map_fds[i] >= 0)
+      bytes += lu_bpf_map_memory (self->map_fds[i]);
   return bytes;
 }
 
@@ -442,12 +484,12 @@ lu_bpf_program_flags (const LuBpfProgram *self)
 }
 
 static gboolean
-read_info (const struct bpf_program *program, struct bpf_prog_info *info)
+read_info (int program_fd, struct bpf_prog_info *info)
 {
   guint32 size = sizeof *info;
 
   memset (info, 0, sizeof *info);
-  return bpf_obj_get_info_by_fd (bpf_program__fd (program), info, &size) == 0;
+  return bpf_obj_get_info_by_fd (program_fd, info, &size) == 0;
 }
 
 guint
@@ -455,7 +497,7 @@ lu_bpf_program_verified (const LuBpfProgram *self)
 {
   struct bpf_prog_info info;
 
-  return read_info (self->skeleton->progs.take_walk, &info) ? info.verified_insns : 0;
+  return read_info (self->program_fd, &info) ? info.verified_insns : 0;
 }
 
 guint
@@ -463,7 +505,7 @@ lu_bpf_program_verified_with_interpreters (const LuBpfProgram *self)
 {
   struct bpf_prog_info info;
 
-  return self->reader != NULL && read_info (self->reader->progs.take_walk, &info)
+  return self->reader != NULL && read_info (bpf_program__fd (self->reader->progs.take_walk), &info)
              ? info.verified_insns
              : 0;
 }
@@ -506,7 +548,7 @@ lu_bpf_program_runs (const LuBpfProgram *self, guint64 *n_runs, guint64 *total_n
 {
   struct bpf_prog_info info;
 
-  if (!read_info (self->skeleton->progs.take_walk, &info))
+  if (!read_info (self->program_fd, &info))
     return FALSE;
   *n_runs = info.run_cnt;
   *total_ns = info.run_time_ns;

@@ -58,6 +58,10 @@ int lu_bpf_program_interpreters_error (LuBpfProgram *self);
 /* Puts a program in its place that also reads the functions of interpreters,
  * and shares its maps. Takes as long as loading the first one. Returns 0 or a negative errno. */
 int lu_bpf_program_read_interpreters (LuBpfProgram *self);
+/* Closes what is needed no more once the program is attached everywhere, the backing has been made
+ * (backing-kernel.h), and the process that loads has been started: a recording has few descriptors.
+ * Nothing else may be loaded then. Returns FALSE with errno set if it stays as it was. */
+gboolean lu_bpf_program_settle (LuBpfProgram *self);
 /* Frees the program; events that it is attached to keep it in the kernel while they are open. */
 void lu_bpf_program_free (LuBpfProgram *self);
 
@@ -69,7 +73,7 @@ gboolean lu_bpf_program_attach (LuBpfProgram *self, int event_fd, GError **error
  * keeps it open until the program is freed. */
 gboolean lu_bpf_program_set_output (LuBpfProgram *self, guint cpu, int output_fd, GError **error);
 
-/* Returns the descriptor of a map, borrowed. */
+/* Returns the descriptor of a map, borrowed; -1: it is closed. */
 int lu_bpf_program_map_fd (const LuBpfProgram *self, LuBpfMapId map);
 /* Maps all of a BPF map of one value, or of one per CPU, for reading and writing; not MEMORY,
  * PROCESSES, WALKS or OUTPUTS. Sets *size to its bytes, for munmap(). Returns NULL with errno set

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,15 +35,15 @@ close_range_or_each (guint first, guint last)
     close ((int) fd);
 }
 
-/* Closes all descriptors but those of the pipes and of the maps. */
+/* Closes all descriptors but those of the socket and of the maps. */
 static void
-close_others (const LuBpfProgram *program, int fd, int result_fd)
+close_others (const LuBpfProgram *program, int fd)
 {
-  int kept[LU_BPF_N_MAPS + 2] = { fd, result_fd };
+  int kept[LU_BPF_N_MAPS + 1] = { fd };
   guint first = 0;
 
   for (LuBpfMapId i = 0; i < LU_BPF_N_MAPS; i++)
-    kept[i + 2] = lu_bpf_program_map_fd (program, i);
+    kept[i + 1] = lu_bpf_program_map_fd (program, i);
   qsort (kept, G_N_ELEMENTS (kept), sizeof *kept, compare);
   for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
     {
@@ -54,78 +55,69 @@ close_others (const LuBpfProgram *program, int fd, int result_fd)
 }
 
 G_GNUC_NORETURN static void
-run_process (LuBpfProgram *program, int fd, int result_fd)
+run_process (LuBpfProgram *program, int fd)
 {
   char word;
   int result;
 
-  signal (SIGINT, SIG_IGN); /* a terminal sends it to all its processes; the pipe ends us */
+  signal (SIGINT, SIG_IGN); /* a terminal sends it to all its processes; the socket ends us */
   signal (SIGHUP, SIG_IGN);
   signal (SIGTERM, SIG_DFL);
-  close_others (program, fd, result_fd);
+  close_others (program, fd);
   prctl (PR_SET_NAME, "lu-interp", 0, 0, 0);
   lu_sandbox_restrict_loader (); /* without seccomp the recorder says so */
   if (read (fd, &word, 1) != 1)
     _exit (0);
   result = lu_bpf_program_read_interpreters (program);
-  _exit (write (result_fd, &result, sizeof result) != sizeof result);
+  _exit (write (fd, &result, sizeof result) != sizeof result);
 }
 
 void
 lu_bpf_reader_process_start (LuBpfReaderProcess *self, LuBpfProgram *program)
 {
-  int fds[2], results[2];
+  int fds[2];
 
-  *self = (LuBpfReaderProcess){ .fd = -1, .result_fd = -1, .result = -EAGAIN };
-  if (pipe2 (fds, O_CLOEXEC) != 0)
+  *self = (LuBpfReaderProcess){ .fd = -1, .result = -EAGAIN };
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
     return;
-  self->fd = fds[1];
-  if (pipe2 (results, O_CLOEXEC | O_NONBLOCK) == 0)
-    {
-      self->pid = fork ();
-      if (self->pid == 0)
-        run_process (program, fds[0], results[1]);
-      close (results[1]);
-      self->result_fd = results[0];
-    }
-  close (fds[0]);
+  self->fd = fds[0];
+  fcntl (self->fd, F_SETFL, O_NONBLOCK); /* the process waits at its own end */
+  self->pid = fork ();
+  if (self->pid == 0)
+    run_process (program, fds[1]);
+  close (fds[1]);
   if (self->pid > 0)
-    {
-      self->result = 0;
-      return;
-    }
-  lu_fd_clear (&self->fd);
-  lu_fd_clear (&self->result_fd);
+    self->result = 0;
+  else
+    lu_fd_clear (&self->fd);
 }
 
 void
 lu_bpf_reader_process_go (LuBpfReaderProcess *self)
 {
-  self->is_wanted = TRUE;
-  if (self->fd >= 0 && write (self->fd, "", 1) != 1)
+  if (!self->is_wanted && self->fd >= 0 && send (self->fd, "", 1, MSG_NOSIGNAL) != 1)
     g_debug ("functions of interpreters are not read: the process that loads has ended");
-  lu_fd_clear (&self->fd);
+  self->is_wanted = TRUE;
 }
 
 void
 lu_bpf_reader_process_await (const LuBpfReaderProcess *self, int ms)
 {
-  struct pollfd said = { .fd = self->result_fd, .events = POLLIN };
+  struct pollfd said = { .fd = self->fd, .events = POLLIN };
 
-  if (self->is_wanted && self->result_fd >= 0)
+  if (self->is_wanted && self->fd >= 0)
     poll (&said, 1, ms);
 }
 
 int
 lu_bpf_reader_process_result (LuBpfReaderProcess *self)
 {
-  ssize_t n =
-      self->result_fd >= 0 ? read (self->result_fd, &self->result, sizeof self->result) : -1;
+  ssize_t n = self->fd >= 0 ? read (self->fd, &self->result, sizeof self->result) : -1;
 
   if (n == 0)
     self->result = -ESRCH; /* it has ended before */
   if (n >= 0)
-    lu_fd_clear (&self->result_fd);
+    lu_fd_clear (&self->fd);
   return self->is_wanted ? self->result : 0;
 }
 
@@ -133,7 +125,6 @@ void
 lu_bpf_reader_process_stop (LuBpfReaderProcess *self)
 {
   lu_fd_clear (&self->fd);
-  lu_fd_clear (&self->result_fd);
   if (self->pid > 0)
     {
       kill (self->pid, SIGKILL);

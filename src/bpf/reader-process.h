@@ -10,8 +10,7 @@
 
 typedef struct
 {
-  int fd;        /* owned; -1: none */
-  int result_fd; /* owned; where the process says what came of it; -1: it has, or there is none */
+  int fd; /* owned; of a socket to the process; -1: it has said what came of it, or there is none */
   int result;
   gboolean is_wanted;
   pid_t pid; /* 0: none */

@@ -27,7 +27,7 @@ struct _LuKernelWalks
 {
   const LuKernelWalksOptions *options; /* borrowed, until the thread has ended */
   GThread *thread;                     /* loads the program; NULL: it has ended */
-  int loaded_fd;                       /* owned */
+  int loaded_fd;                       /* owned; -1 once the thread has ended */
   GError *error;                       /* owned; set by the thread */
   LuKernelSupport support;
   LuBpfProgram *program; /* owned; NULL: inactive */
@@ -130,9 +130,9 @@ lu_kernel_walks_attach (LuKernelWalks *self, LuSource *source)
 {
   const LuSamplerHook hook = { .attach = attach, .user_data = self };
 
-  if (self->thread == NULL)
-    return;
-  g_thread_join (g_steal_pointer (&self->thread));
+  if (self->thread != NULL)
+    g_thread_join (g_steal_pointer (&self->thread));
+  lu_fd_clear (&self->loaded_fd);
   if (self->program != NULL && self->options->time_walks)
     lu_bpf_program_count_runs (self->program);
   if (self->program != NULL)
@@ -157,6 +157,8 @@ lu_kernel_walks_start (LuKernelWalks *self, LuTables *tables)
   if (self->program == NULL)
     return;
   backing = lu_bpf_backing_kernel_new (self->program, &error);
+  if (!lu_bpf_program_settle (self->program))
+    g_debug ("descriptors of the BPF program stay open: %s", g_strerror (errno));
   if (backing != NULL)
     self->maps = lu_bpf_maps_new (backing, &options);
   else

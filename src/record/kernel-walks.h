@@ -49,7 +49,7 @@ typedef struct
  * else published ones and those they start. options: borrowed until attach. */
 LuKernelWalks *lu_kernel_walks_new (const LuKernelWalksOptions *options, LuSource *source,
                                     gboolean follow_all);
-/* An eventfd that is readable when attach need not wait; borrowed. */
+/* An eventfd that is readable when attach need not wait; borrowed until then. */
 int lu_kernel_walks_loaded_fd (const LuKernelWalks *self);
 /* Attaches the program to all sampling events of the source; becomes inactive if that fails or the
  * program could not be loaded. Needs rights, which can be given up before the next call. */

@@ -623,6 +623,33 @@ read_interpreters (void)
   report (result == 0, "the part for interpreters loads", text);
 }
 
+static guint
+count_descriptors (void)
+{
+  g_autoptr (GDir) directory = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (directory) != NULL)
+    n++;
+  return n;
+}
+
+/* A recording has descriptors for the program and four of its maps. */
+static void
+settle (void)
+{
+  LuBpfProgramOptions options = { .flags = LU_BPF_ARGUMENTS, .n_cpus = g_get_num_processors () };
+  guint n_before = count_descriptors ();
+  g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, NULL);
+  guint64 bytes = lu_bpf_program_memory (program);
+  gboolean is_settled = lu_bpf_program_settle (program);
+
+  report (is_settled && count_descriptors () == n_before + 5
+              && lu_bpf_program_map_fd (program, LU_BPF_MAP_COUNTERS) < 0
+              && lu_bpf_program_memory (program) == bytes,
+          "a settled program has five descriptors", "");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -641,6 +668,7 @@ main (int argc, char **argv)
   g_clear_pointer (&program, lu_bpf_program_free);
   load_under_signals ();
   read_interpreters ();
+  settle ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     run_case (&cases[i], argv[1], argv[2], unwinder);
   fill_ring (argv[1]);

@@ -68,7 +68,7 @@ open_maps (Fixture *self, GError **error)
 
   self->program = lu_bpf_program_new (&program_options, error);
   backing = self->program != NULL ? lu_bpf_backing_kernel_new (self->program, error) : NULL;
-  if (backing == NULL)
+  if (backing == NULL || !lu_bpf_program_settle (self->program))
     return FALSE;
   options.tables = self->tables = lu_tables_new (NULL, LU_TABLES_BUDGET);
   self->maps = lu_bpf_maps_new (backing, &options);

@@ -29,7 +29,7 @@ import syscap  # noqa: E402
 
 FREQUENCY = 999
 MIN_DELIVERED = 98.0
-POLL = 0.05
+POLL = 0.02
 RECORD_TIMEOUT = 300
 SKIP = 77
 
