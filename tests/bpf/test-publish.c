@@ -127,6 +127,15 @@ close_all (Fixture *self)
   lu_bpf_program_free (self->program);
 }
 
+/* A walk counts how it was done first, and its reason last: both are read while there is none. */
+static void
+sum_between_walks (Fixture *self, struct lu_bpf_counters *sum)
+{
+  ioctl (self->sampler_fd, PERF_EVENT_IOC_DISABLE, 0);
+  lu_bpf_program_sum (self->program, sum);
+  ioctl (self->sampler_fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
 /* Runs the program for that long; returns the percentage of runs that were walked by what is
  * published. */
 static double
@@ -136,7 +145,7 @@ walked_percent (Fixture *self, guint ms, guint64 *n_runs)
   guint64 n_bpf_unwound;
   gint64 end;
 
-  lu_bpf_program_sum (self->program, &before);
+  sum_between_walks (self, &before);
   end = g_get_monotonic_time () + ms * G_GINT64_CONSTANT (1000);
   while (g_get_monotonic_time () < end)
     {
@@ -149,7 +158,7 @@ walked_percent (Fixture *self, guint ms, guint64 *n_runs)
         lu_ring_consume (&self->ring);
       g_usleep (2000);
     }
-  lu_bpf_program_sum (self->program, &after);
+  sum_between_walks (self, &after);
   *n_runs = 0;
   for (guint i = 0; i < LU_BPF_N_REASONS; i++)
     {
