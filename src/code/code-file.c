@@ -120,29 +120,29 @@ read_part (Reading *self, const LuElfProgramHeader *header, guint64 start, guint
                             size);
 }
 
-/* Notes where a segment of data is. */
+/* Notes where data are. */
 static gboolean
-note_data (Reading *self, const LuElfProgramHeader *header)
+note_data (Reading *self, guint64 start, guint64 end)
 {
-  const LuCodeBytes range = { .start = header->vaddr, .size = header->file_size };
+  const LuCodeBytes range = { .start = start, .size = end - start };
 
   if (range.size > self->data_left)
     return FALSE;
   self->data_left -= range.size;
-  g_array_append_val (self->file->segments, range);
+  if (range.size > 0)
+    g_array_append_val (self->file->segments, range);
   return TRUE;
 }
 
-/* Reads the pieces of a segment of code that are asked for. */
+/* Reads the pieces of some code that are asked for. */
 static gboolean
-read_pieces (Reading *self, const LuElfProgramHeader *header, const GArray *pieces)
+read_pieces (Reading *self, const LuElfProgramHeader *header, const LuCodeRange *code,
+             const GArray *pieces)
 {
-  guint64 segment_end = header->vaddr + header->file_size;
-
   for (guint i = 0; i < pieces->len; i++)
     {
       const LuCodeRange *piece = &g_array_index (pieces, LuCodeRange, i);
-      guint64 start = MAX (piece->start, header->vaddr), end = MIN (piece->end, segment_end);
+      guint64 start = MAX (piece->start, code->start), end = MIN (piece->end, code->end);
 
       if (start < end && !read_part (self, header, start, end - start))
         return FALSE;
@@ -150,10 +150,105 @@ read_pieces (Reading *self, const LuElfProgramHeader *header, const GArray *piec
   return TRUE;
 }
 
+static gint
+compare_sections (gconstpointer a, gconstpointer b)
+{
+  guint64 one = (*(const LuElfSectionHeader *const *) a)->vaddr;
+  guint64 other = (*(const LuElfSectionHeader *const *) b)->vaddr;
+
+  return one < other ? -1 : one > other;
+}
+
+/* Returns the sections that are loaded from the file, by their addresses. Owned; the sections are
+ * borrowed. */
+static GPtrArray *
+find_sections (const LuElfHeaders *headers)
+{
+  GPtrArray *sections = g_ptr_array_new ();
+
+  for (guint i = 0; i < headers->n_section_headers; i++)
+    {
+      LuElfSectionHeader *section = &headers->section_headers[i];
+
+      if ((section->flags & SHF_ALLOC) != 0 && section->type != SHT_NOBITS && section->size > 0)
+        g_ptr_array_add (sections, section);
+    }
+  g_ptr_array_sort (sections, compare_sections);
+  return sections;
+}
+
+/* Adds the code of a segment: from a section of code up to the next one of data. */
+static void
+add_code (const LuElfProgramHeader *header, const GPtrArray *sections, GArray *found)
+{
+  const LuCodeRange all = { .start = header->vaddr, .end = header->vaddr + header->file_size };
+  LuCodeRange range = all;
+  guint n_before = found->len;
+  gboolean is_code = FALSE;
+
+  for (guint i = 0; i < sections->len; i++)
+    {
+      const LuElfSectionHeader *section = g_ptr_array_index (sections, i);
+      gboolean was_code = is_code;
+
+      if (section->vaddr < all.start || section->vaddr >= all.end)
+        continue;
+      is_code = (section->flags & SHF_EXECINSTR) != 0;
+      if (is_code && !was_code)
+        range.start = section->vaddr;
+      range.end = section->vaddr;
+      if (was_code && !is_code && range.end > range.start)
+        g_array_append_val (found, range);
+    }
+  range.end = all.end;
+  if (is_code || found->len == n_before)
+    g_array_append_vals (found, is_code ? &range : &all, 1);
+}
+
+GArray *
+lu_code_find_ranges (const LuElfHeaders *headers)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autoptr (GPtrArray) sections = find_sections (headers);
+
+  for (guint i = 0; i < headers->n_program_headers; i++)
+    {
+      const LuElfProgramHeader *header = &headers->program_headers[i];
+
+      if (header->type == PT_LOAD && header->file_size > 0 && (header->flags & PF_X) != 0
+          && header->vaddr <= G_MAXUINT64 - header->file_size)
+        add_code (header, sections, found);
+    }
+  return found;
+}
+
+/* Reads the code of a segment, and notes where the data between it are. */
+static gboolean
+read_code (Reading *self, const LuElfProgramHeader *header, const GArray *code,
+           const GArray *pieces)
+{
+  guint64 at = header->vaddr, end = at + header->file_size;
+
+  for (guint i = 0; i < code->len; i++)
+    {
+      const LuCodeRange *range = &g_array_index (code, LuCodeRange, i);
+
+      if (range->start < at || range->end > end)
+        continue; /* of another segment */
+      if (!note_data (self, at, range->start)
+          || (pieces != NULL ? !read_pieces (self, header, range, pieces)
+                             : !read_part (self, header, range->start, range->end - range->start)))
+        return FALSE;
+      at = range->end;
+    }
+  return note_data (self, at, end);
+}
+
 static gboolean
 read_segments (Reading *self, const GArray *pieces)
 {
   LuCodeFile *file = self->file;
+  g_autoptr (GArray) code = lu_code_find_ranges (&file->headers);
 
   for (guint i = 0; i < file->headers.n_program_headers; i++)
     {
@@ -164,12 +259,10 @@ read_segments (Reading *self, const GArray *pieces)
         continue;
       if (header->vaddr > G_MAXUINT64 - header->file_size)
         return FALSE;
-      if ((header->flags & PF_X) == 0)
-        is_done = note_data (self, header);
-      else if (pieces != NULL)
-        is_done = read_pieces (self, header, pieces);
+      if ((header->flags & PF_X) != 0)
+        is_done = read_code (self, header, code, pieces);
       else
-        is_done = read_part (self, header, header->vaddr, header->file_size);
+        is_done = note_data (self, header->vaddr, header->vaddr + header->file_size);
       if (!is_done)
         return FALSE;
     }
@@ -200,19 +293,19 @@ segment_of (const LuCodeFile *self, guint64 address, gsize size)
              : NULL;
 }
 
-/* Returns where a segment of data is in the file. */
+/* Returns where data is in the file. */
 static guint64
 file_offset_of (const LuCodeFile *self, const LuCodeBytes *segment)
 {
   const LuElfProgramHeader *header = self->headers.program_headers;
 
-  while (header->type != PT_LOAD || (header->flags & PF_X) != 0 || header->vaddr != segment->start
-         || header->file_size != segment->size)
+  while (header->type != PT_LOAD || segment->start - header->vaddr >= header->file_size
+         || segment->size > header->file_size - (segment->start - header->vaddr))
     header++;
-  return header->file_offset;
+  return header->file_offset + (segment->start - header->vaddr);
 }
 
-/* Reads from a segment of data, at most DATA_PIECE bytes; what is behind them, too. */
+/* Reads data, at most DATA_PIECE bytes; what is behind them, too. */
 static gboolean
 read_data (LuCodeFile *self, const LuCodeBytes *segment, guint64 address, guint8 *bytes, gsize size)
 {

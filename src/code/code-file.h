@@ -51,6 +51,11 @@ typedef struct
 LuCodeFile *lu_code_file_read (int fd, gsize max_bytes, const GArray *pieces);
 void lu_code_file_free (LuCodeFile *self);
 
+/* Returns where the file's code may be (of LuCodeRange, owned): segments that are executed, but not
+ * their sections of data, which older linkers put into the same segment. A segment whose sections
+ * are not known is all code. */
+GArray *lu_code_find_ranges (const LuElfHeaders *headers);
+
 /* Returns the words of data that are addresses in the ranges of code (of guint64, ascending),
  * owned. */
 GArray *lu_code_file_find_pointers (LuCodeFile *self);

@@ -8,7 +8,7 @@
 #include "code/code-file.h"
 
 /* A file with more code and data than this has no rows from instructions. */
-#define LU_CODE_MAX_BYTES (32u << 20)
+#define LU_CODE_MAX_BYTES (64u << 20)
 
 /* A place where a function seems to begin. */
 typedef struct

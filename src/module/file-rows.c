@@ -132,20 +132,14 @@ read_functions (GoCode *self, const LuGoTable *table)
 
 /* Reads where the file's functions of Go are. FALSE: it is a Go program, but that is not known. */
 static gboolean
-read_go_code (int fd, GoCode *self)
+read_go_code (const LuElfHeaders *headers, const LuElfInput *input, GoCode *self)
 {
-  LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
-  LuElfHeaders headers = { 0 };
-  gboolean is_known = TRUE;
+  g_autoptr (LuGoTable) table = NULL;
 
-  if (lu_elf_headers_read (&headers, &input, NULL) && has_go (&headers))
-    {
-      g_autoptr (LuGoTable) table = lu_go_table_read (&headers, &input);
-
-      is_known = table != NULL && read_functions (self, table);
-    }
-  lu_elf_headers_clear (&headers);
-  return is_known;
+  if (!has_go (headers))
+    return TRUE;
+  table = lu_go_table_read (headers, input);
+  return table != NULL && read_functions (self, table);
 }
 
 /* Code that CFI does not cover */
@@ -159,23 +153,20 @@ typedef struct
   guint64 last;     /* where the last function begins; 0: not known */
   guint64 entry;    /* where the program starts */
   gboolean is_entry_bare;
-  const LuSegment *segments;
-  guint n_segments;
-  const GoCode *go; /* code of Go, which has its own table; NULL: none */
+  const GArray *code; /* lu_code_find_ranges() */
+  const GoCode *go;   /* code of Go, which has its own table; NULL: none */
 } Gaps;
 
 /* Adds the code of a range that has no CFI, unless it is only padding. */
 static void
 add_gap (Gaps *self, guint64 from, guint64 to)
 {
-  for (guint i = 0; to - from > MAX_PADDING && i < self->n_segments; i++)
+  for (guint i = 0; to - from > MAX_PADDING && i < self->code->len; i++)
     {
-      const LuSegment *segment = &self->segments[i];
-      LuCodeRange gap = { .start = MAX (from, segment->vaddr),
-                          .end = MIN (to, segment->vaddr + segment->file_size) };
+      const LuCodeRange *code = &g_array_index (self->code, LuCodeRange, i);
+      LuCodeRange gap = { .start = MAX (from, code->start), .end = MIN (to, code->end) };
 
-      if (!segment->executable || segment->vaddr > G_MAXUINT64 - segment->file_size
-          || gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
+      if (gap.end < gap.start || gap.end - gap.start <= MAX_PADDING)
         continue;
       g_array_append_val (self->ranges, gap);
       self->is_entry_bare |= self->entry >= gap.start && self->entry < gap.end;
@@ -282,14 +273,21 @@ is_covered (LuImage *image, guint64 size)
   return covered >= size / 2;
 }
 
+/* Returns whether there is too little CFI for the code. */
+static gboolean
+has_little_cfi (const LuImage *image)
+{
+  return lu_image_cfi_size (image) * CODE_PER_CFI < code_size (image);
+}
+
 static gboolean
 has_bare_code (LuImage *image, int fd)
 {
   guint64 size = code_size (image);
-  gsize cfi_size = lu_image_cfi_size (image);
 
   return is_decoded (image) && size <= MAX_CODE
-         && (cfi_size * CODE_PER_CFI < size || (cfi_size < LITTLE_CFI && !is_covered (image, size)))
+         && (has_little_cfi (image)
+             || (lu_image_cfi_size (image) < LITTLE_CFI && !is_covered (image, size)))
          && lu_decoder_load () && !is_go (fd);
 }
 
@@ -327,7 +325,7 @@ lu_file_rows_make (const LuFileRowsMaker *maker, LuImage *image, int fd)
 gboolean
 lu_file_rows_may_fill_gaps (const LuImage *image)
 {
-  return is_decoded (image) && lu_image_cfi_size (image) > 0;
+  return is_decoded (image) && (lu_image_cfi_size (image) > 0 || code_size (image) > MAX_CODE);
 }
 
 guint64
@@ -348,7 +346,8 @@ lu_file_rows_may_be_read (const LuImage *image, int fd)
   guint64 size = lu_file_rows_bytes (image);
 
   return size <= LU_CODE_MAX_BYTES
-         || (size <= LU_CODE_MAX_LOADED && (size - code_size (image) <= MAX_DATA || is_go (fd)));
+         || (size <= LU_CODE_MAX_LOADED
+             && (size - code_size (image) <= MAX_DATA || has_little_cfi (image) || is_go (fd)));
 }
 
 gboolean
@@ -371,6 +370,7 @@ typedef struct
   guint8 *code;         /* MAX_FUNCTION bytes */
   gsize left;           /* bytes of code that may still be read */
   const GArray *joints; /* of LuCodeRange: functions that are looked at although they have CFI */
+  const GArray *ranges; /* lu_code_find_ranges() */
   const GoCode *go;     /* whose code is not searched: Go calls C through pointers */
 } CodeReading;
 
@@ -494,13 +494,14 @@ read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const 
 {
   g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
   g_autoptr (GArray) joints = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), kept = NULL;
-  Gaps all = {
-    .ranges = gaps, .joints = joints, .entry = lu_image_entry (image), .go = reading->go
-  };
+  Gaps all = { .ranges = gaps,
+               .joints = joints,
+               .entry = lu_image_entry (image),
+               .code = reading->ranges,
+               .go = reading->go };
   gboolean is_worth;
 
-  reading->segments = all.segments = lu_image_segments (image, &all.n_segments);
-  reading->n_segments = all.n_segments;
+  reading->segments = lu_image_segments (image, &reading->n_segments);
   lu_compiler_foreach_piece (reading->compiler, note_piece, &all);
   note_gap (&all, all.done, G_MAXUINT64);
   is_worth = all.gap_size >= MIN_GAPS || all.is_entry_bare;
@@ -522,15 +523,22 @@ read_gaps (CodeReading *reading, LuImage *image, const GArray *addresses, const 
 LuCodeRows *
 lu_file_rows_read_gaps (LuImage *image, int fd, const GArray *addresses, const gint *is_cancelled)
 {
-  g_autoptr (GArray) foreign = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autoptr (GArray) foreign = g_array_new (FALSE, FALSE, sizeof (LuCodeRange)), ranges = NULL;
+  const LuElfInput input = { .fd = fd, .size = G_MAXINT64 };
+  LuElfHeaders headers = { 0 };
   GoCode go = { .foreign = foreign };
   CodeReading reading = {
     .fd = fd, .is_cancelled = is_cancelled, .left = LU_CODE_MAX_BYTES, .go = &go
   };
   LuCodeRows *rows = NULL;
 
-  if (lu_decoder_load () && read_go_code (fd, &go))
-    reading.compiler = begin_cfi (image);
+  if (lu_decoder_load () && lu_elf_headers_read (&headers, &input, NULL)
+      && read_go_code (&headers, &input, &go))
+    {
+      reading.ranges = ranges = lu_code_find_ranges (&headers);
+      reading.compiler = begin_cfi (image);
+    }
+  lu_elf_headers_clear (&headers);
   if (reading.compiler == NULL)
     return NULL;
   rows = read_gaps (&reading, image, addresses, is_cancelled);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* test-code-file.c - which symbols of a file tell that a function begins: not those of parts that
- * compilers and BOLT move away from the rest of a function, because they begin in the middle of its
- * frame. */
+/* test-code-file.c - where a file has code, and which symbols tell that a function begins: not
+ * those of parts that compilers and BOLT move away from the rest of a function, because they begin
+ * in the middle of its frame. */
 
 #include "code/code-file.h"
 
@@ -115,10 +115,89 @@ test_symbols (void)
   fclose (stream);
 }
 
+/* A section in the segment of the file, or outside. */
+typedef struct
+{
+  guint64 start, size;
+  char kind; /* of code, data, zeros; unloaded */
+} Section;
+
+static LuElfSectionHeader
+section_header (const Section *section)
+{
+  return (LuElfSectionHeader){ .type = section->kind == 'z' ? SHT_NOBITS : SHT_PROGBITS,
+                               .flags = (section->kind == 'u' ? 0u : SHF_ALLOC)
+                                        | (section->kind == 'c' ? SHF_EXECINSTR : 0u),
+                               .vaddr = section->start,
+                               .file_offset = section->start,
+                               .size = section->size };
+}
+
+static const struct
+{
+  const char *name;
+  Section sections[6];   /* not in order */
+  LuCodeRange ranges[3]; /* that are found in a segment from 0x1000 to 0x2000 */
+} layouts[] = {
+  { "no sections", { { 0 } }, { { 0x1000, 0x2000 } } },
+  { "code only", { { 0x1000, 0x10, 'c' }, { 0x1020, 0xf00, 'c' } }, { { 0x1000, 0x2000 } } },
+  { "headers before code", { { 0x1100, 0x100, 'c' } }, { { 0x1100, 0x2000 } } },
+  { "data around code",
+    { { 0x1400, 0x100, 'd' },
+      { 0x1200, 0x10, 'c' },
+      { 0x1100, 0x80, 'd' },
+      { 0x1240, 0x180, 'c' } },
+    { { 0x1200, 0x1400 } } },
+  { "code around data",
+    { { 0x1000, 0x100, 'c' }, { 0x1100, 0x80, 'd' }, { 0x1200, 0x100, 'c' }, { 0x1300, 8, 'd' } },
+    { { 0x1000, 0x1100 }, { 0x1200, 0x1300 } } },
+  { "data only", { { 0x1000, 0x100, 'd' } }, { { 0x1000, 0x2000 } } },
+  { "sections that are not there",
+    { { 0x1000, 0x100, 'c' }, { 0x1100, 0x100, 'z' }, { 0x1200, 0x100, 'u' }, { 0x1300, 0, 'd' } },
+    { { 0x1000, 0x2000 } } },
+  { "sections elsewhere", { { 0xf00, 0x200, 'd' }, { 0x2000, 1, 'd' } }, { { 0x1000, 0x2000 } } },
+  { "sections that overlap",
+    { { 0x1000, 0x800, 'c' }, { 0x1004, 0x10, 'd' }, { 0x1008, G_MAXUINT64, 'c' } },
+    { { 0x1000, 0x1004 }, { 0x1008, 0x2000 } } },
+};
+
+/* Older linkers put data into the segment of code. */
+static void
+test_ranges (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (layouts); i++)
+    {
+      LuElfProgramHeader segments[] = {
+        { .type = PT_LOAD, .flags = PF_R, .file_size = 0x1000, .memory_size = 0x1000 },
+        { .type = PT_LOAD, .flags = PF_R | PF_X, .vaddr = 0x1000, .file_size = 0x1000 },
+      };
+      LuElfSectionHeader sections[G_N_ELEMENTS (layouts[i].sections)];
+      const LuElfHeaders headers = { .program_headers = segments,
+                                     .n_program_headers = G_N_ELEMENTS (segments),
+                                     .section_headers = sections,
+                                     .n_section_headers = G_N_ELEMENTS (sections) };
+      g_autoptr (GArray) found = NULL;
+      guint n = 0;
+
+      for (guint j = 0; j < G_N_ELEMENTS (sections); j++)
+        sections[j] = section_header (&layouts[i].sections[j]);
+      g_test_message ("%s", layouts[i].name);
+      found = lu_code_find_ranges (&headers);
+      for (const LuCodeRange *range = layouts[i].ranges; range->end != 0; range++, n++)
+        {
+          g_assert_cmpuint (n, <, found->len);
+          g_assert_cmphex (g_array_index (found, LuCodeRange, n).start, ==, range->start);
+          g_assert_cmphex (g_array_index (found, LuCodeRange, n).end, ==, range->end);
+        }
+      g_assert_cmpuint (found->len, ==, n);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/code-file/ranges", test_ranges);
   g_test_add_func ("/code-file/symbols", test_symbols);
   return g_test_run ();
 }

@@ -15,6 +15,7 @@
 #include "../directory.h"
 #include "../elf/go-program.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -26,7 +27,8 @@
 #define PATIENCE_S 60
 #define LARGE      0x600000
 /* Where another segment is, in the file and in memory; behind all of this program */
-#define ADDED_AT 0x4000000
+#define ADDED_AT  0x4000000
+#define MORE_CODE 0x2000000 /* than may be read */
 
 void bare (void);
 void bare_pushed (void);
@@ -191,16 +193,16 @@ test_thread (void)
   close_program (&program);
 }
 
-/* Adds a segment of zeros to a copy of this program. Returns it, open. */
+/* Adds a segment of zeros to a copy of a file. Returns it, open. */
 static int
-add_segment (const char *path, guint32 flags, guint64 size)
+add_segment (const char *from, const char *path, guint32 flags, guint64 size)
 {
   g_autofree char *bytes = NULL;
   gsize length;
   Elf64_Ehdr *header;
   int fd;
 
-  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &length, NULL));
+  g_assert_true (g_file_get_contents (from, &bytes, &length, NULL));
   header = (Elf64_Ehdr *) (gpointer) bytes;
   for (guint i = 0; i < header->e_phnum; i++)
     {
@@ -236,24 +238,69 @@ has_rows_in (int fd, guint64 address, gboolean is_asked)
   return code != NULL && lu_code_rows_find_unit (code, address) < lu_code_rows_n_units (code);
 }
 
-/* If there is more code than may be read, that around what is asked for is; a file with as much
- * data is not read. */
+/* A file of this size gets rows by units if it has no CFI at all, not only if it has some. */
+static void
+test_without_cfi (void)
+{
+  g_autofree char *bytes = NULL;
+  g_autoptr (LuImage) image = NULL;
+  Program program = open_program ();
+  FILE *stream = tmpfile ();
+  gsize length;
+  Elf64_Ehdr *header;
+
+  g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &length, NULL));
+  header = (Elf64_Ehdr *) (gpointer) bytes;
+  header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+  for (guint i = 0; i < header->e_phnum; i++)
+    {
+      Elf64_Phdr *segment = (Elf64_Phdr *) (gpointer) (bytes + header->e_phoff) + i;
+
+      if (segment->p_type == PT_GNU_EH_FRAME)
+        segment->p_type = PT_NULL;
+    }
+  g_assert_cmpuint (fwrite (bytes, 1, length, stream), ==, length);
+  g_assert_cmpint (fflush (stream), ==, 0);
+  image = lu_image_open (fileno (stream), NULL);
+  g_assert_nonnull (image);
+  g_assert_cmpuint (lu_image_cfi_size (image), ==, 0);
+  g_assert_true (lu_file_rows_may_fill_gaps (image));
+  g_assert_true (has_rows_in (fileno (stream), elf_address (&program, leads_nowhere), FALSE));
+  fclose (stream);
+  close_program (&program);
+}
+
+static gboolean
+may_be_read (const char *from, const char *path, guint64 size)
+{
+  lu_autofd fd = add_segment (from, path, PF_R, size);
+  g_autoptr (LuImage) image = lu_image_open (fd, NULL);
+
+  g_assert_cmpint (unlink (path), ==, 0);
+  g_assert_nonnull (image);
+  return lu_file_rows_may_be_read (image, fd);
+}
+
+/* If there is more code than may be read, that around what is asked for is. A file with as much
+ * data is read if its code has little CFI (this program), but not if it has CFI. */
 static void
 test_large_files (void)
 {
   g_autofree char *directory = g_dir_make_tmp ("lu-large-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (directory, "large", NULL);
-  lu_autofd code = add_segment (path, PF_R | PF_X, LU_CODE_MAX_BYTES + ADDED_AT);
-  lu_autofd data = -1;
+  lu_autofd code = add_segment ("/proc/self/exe", path, PF_R | PF_X, LU_CODE_MAX_BYTES + MORE_CODE);
+  Dl_info library;
   Program program = open_program ();
-  guint64 end = LU_CODE_MAX_BYTES + 2 * ADDED_AT;
+  guint64 end = ADDED_AT + LU_CODE_MAX_BYTES + MORE_CODE;
 
   g_assert_true (has_rows_in (code, elf_address (&program, bare_pushed), FALSE));
   g_assert_false (has_rows_in (code, end - 64, FALSE));
   g_assert_true (has_rows_in (code, end - 64, TRUE));
   g_assert_cmpint (unlink (path), ==, 0);
-  data = add_segment (path, PF_R, LU_CODE_MAX_BYTES);
-  g_assert_false (has_rows_in (data, elf_address (&program, bare_pushed), TRUE));
+  g_assert_true (may_be_read ("/proc/self/exe", path, LU_CODE_MAX_BYTES));
+  g_assert_false (may_be_read ("/proc/self/exe", path, LU_CODE_MAX_LOADED));
+  g_assert_cmpint (dladdr ((gpointer) g_malloc, &library), !=, 0);
+  g_assert_false (may_be_read (library.dli_fname, path, LU_CODE_MAX_BYTES));
   directory_remove (directory);
   close_program (&program);
 }
@@ -649,6 +696,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gap-filler/rows", test_rows);
   g_test_add_func ("/gap-filler/thread", test_thread);
   g_test_add_func ("/gap-filler/large-files", test_large_files);
+  g_test_add_func ("/gap-filler/without-cfi", test_without_cfi);
   g_test_add_func ("/gap-filler/go", test_go);
   g_test_add_func ("/gap-filler/noted", test_noted);
   g_test_add_func ("/gap-filler/came-meanwhile", test_came_meanwhile);
