@@ -367,8 +367,10 @@ rows_new (int fd, const LuCodeWanted *wanted, gsize unit_size)
 {
   g_autoptr (LuCodeRows) self = g_new0 (LuCodeRows, 1);
 
-  self->wanted = (LuCodeWanted){ ref_array (wanted->pieces), ref_array (wanted->leads),
-                                 ref_array (wanted->jumps), wanted->is_cancelled };
+  self->wanted = *wanted;
+  self->wanted.pieces = ref_array (wanted->pieces);
+  self->wanted.leads = ref_array (wanted->leads);
+  self->wanted.jumps = ref_array (wanted->jumps);
   self->parts = g_array_new (FALSE, FALSE, sizeof (LuCodeBytes));
   self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
   g_array_set_clear_func (self->units, clear_unit);
@@ -377,7 +379,8 @@ rows_new (int fd, const LuCodeWanted *wanted, gsize unit_size)
   self->rows = lu_extra_rows_new ();
   if (!lu_decoder_load ())
     return NULL;
-  self->file = lu_code_file_read (fd, LU_CODE_MAX_BYTES, wanted->pieces);
+  self->file = lu_code_file_read (
+      fd, wanted->max_bytes != 0 ? wanted->max_bytes : LU_CODE_MAX_BYTES, wanted->pieces);
   if (self->file == NULL)
     return NULL;
   self->unit_size = unit_size != 0 ? unit_size : choose_unit_size (self);

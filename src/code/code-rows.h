@@ -23,6 +23,7 @@ typedef struct
   GArray *pieces;           /* of LuCodeRange, ascending, without overlaps; NULL: all code */
   GArray *leads;            /* of LuCodeLead, by address: from other code; NULL: none */
   GArray *jumps;            /* of LuFunctionJump: of other code; NULL: none */
+  gsize max_bytes;          /* of code that may be read; 0: LU_CODE_MAX_BYTES */
   const gint *is_cancelled; /* atomic; NULL: never */
 } LuCodeWanted;
 

@@ -665,6 +665,8 @@ is_beyond_end (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
     return FALSE;
   if (self->range.bytes[at] == 0)
     return TRUE;
+  if (!is_at_home (self, address) && lu_code_hints_is_part (self->file->hints, address))
+    return TRUE;
   if (lu_path_is_balanced (path))
     return lu_flow_function_at (self, id)->kind == LU_START_GAP && address % LU_FLOW_ALIGNMENT == 0
            && lu_code_is_behind_padding (&self->range, at);

@@ -11,6 +11,9 @@
 
 /* The longest instruction, in bytes */
 #define LONGEST 15
+/* Functions are usually smaller, so that a branch which leads farther leads to another part of it.
+ */
+#define MAX_NEAR 0x8000
 
 struct _LuCodeHints
 {
@@ -18,6 +21,7 @@ struct _LuCodeHints
   gsize *first;     /* bits before those of each segment; owned */
   guint8 *bits;     /* owned */
   guint8 *often;    /* owned; of those, the ones that bytes of code lead to twice */
+  guint8 *parts;    /* owned; to these, bytes of code branch from far away */
 };
 
 /* Returns the bit of an address, and its segment; FALSE: it is in none. */
@@ -75,6 +79,12 @@ lu_code_hints_has_often (const LuCodeHints *self, guint64 address)
   return has (self, self->often, address);
 }
 
+gboolean
+lu_code_hints_is_part (const LuCodeHints *self, guint64 address)
+{
+  return has (self, self->parts, address);
+}
+
 /* Adds the place to which the 32 bits before `end` lead. Calls lead to no data. */
 static void
 add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end, gboolean is_call)
@@ -94,7 +104,23 @@ add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end, gboolean is_
     }
 }
 
-/* Looks for e8 (a call) and 8d with an address relative to the instruction (lea), at every byte. */
+/* Adds the place to which the 32 bits before `end` branch, if that is far away. */
+static void
+add_part (LuCodeHints *self, const LuCodeBytes *range, gsize end)
+{
+  const LuCodeBytes *segment;
+  gint32 displacement;
+  gsize bit;
+
+  memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
+  if ((displacement > MAX_NEAR || displacement < -MAX_NEAR)
+      && find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit, &segment)
+      && segment->bytes != NULL)
+    self->parts[bit / 8] |= (guint8) (1 << bit % 8);
+}
+
+/* Looks for e8 (a call), 8d with an address relative to the instruction (lea), and 0f 80 to 0f 8f
+ * (a conditional jump), at every byte. */
 static void
 search (LuCodeHints *self, const LuCodeBytes *range)
 {
@@ -105,6 +131,8 @@ search (LuCodeHints *self, const LuCodeBytes *range)
       add_target (self, range, at + 5, TRUE);
     else if (bytes[at] == 0x8d && (bytes[at + 1] & 0xc7) == 5)
       add_target (self, range, at + 6, FALSE);
+    else if (bytes[at] == 0x0f && (bytes[at + 1] & 0xf0) == 0x80)
+      add_part (self, range, at + 6);
 }
 
 LuCodeHints *
@@ -122,6 +150,7 @@ lu_code_hints_new (const GArray *ranges, GArray *segments)
     }
   self->bits = g_new0 (guint8, n_bits / 8 + 1);
   self->often = g_new0 (guint8, n_bits / 8 + 1);
+  self->parts = g_new0 (guint8, n_bits / 8 + 1);
   for (guint i = 0; i < ranges->len; i++)
     search (self, &g_array_index (ranges, LuCodeBytes, i));
   return self;
@@ -154,5 +183,6 @@ lu_code_hints_free (LuCodeHints *self)
   g_free (self->first);
   g_free (self->bits);
   g_free (self->often);
+  g_free (self->parts);
   g_free (self);
 }

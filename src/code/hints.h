@@ -5,7 +5,7 @@
  * like the use of an address, anywhere in the code.
  *
  * Code is analysed in parts, and this is what a part knows of the others. A hint proves nothing:
- * the bytes may be in the middle of an instruction. Two bits for each byte of a segment. One
+ * the bytes may be in the middle of an instruction. Three bits for each byte of a segment. One
  * thread. */
 
 #pragma once
@@ -31,6 +31,9 @@ void lu_code_hints_add (LuCodeHints *self, guint64 address);
 gboolean lu_code_hints_has (const LuCodeHints *self, guint64 address);
 /* Returns whether bytes of code lead there from two places, which no accident does. */
 gboolean lu_code_hints_has_often (const LuCodeHints *self, guint64 address);
+
+/* Returns whether bytes of code branch there from far away: a cold part of a function begins. */
+gboolean lu_code_hints_is_part (const LuCodeHints *self, guint64 address);
 
 /* Returns whether code seems to begin at an offset of a range: padding ends there. */
 gboolean lu_code_is_behind_padding (const LuCodeBytes *range, gsize at);

@@ -417,7 +417,9 @@ read_found (CodeReading *reading, GArray *gaps, const gint *is_cancelled)
   g_autoptr (GArray) leads = g_array_new (FALSE, FALSE, sizeof (LuCodeLead));
   g_autoptr (LuExtraRows) jumps = lu_extra_rows_new ();
   g_autofree guint8 *code = g_malloc (MAX_FUNCTION);
-  const LuCodeWanted wanted = { gaps, leads, jumps->jumps, is_cancelled };
+  const LuCodeWanted wanted = {
+    .pieces = gaps, .leads = leads, .jumps = jumps->jumps, .is_cancelled = is_cancelled
+  };
 
   found->rows = jumps;
   found->leads = leads;

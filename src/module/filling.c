@@ -132,11 +132,12 @@ lu_filling_take_next (LuFilling *self)
   return self->next < n_units ? self->next : LU_NO_UNIT;
 }
 
-/* Publishing takes longer the more rows there are, so at most half of the time is spent on it. */
+/* Publishing takes longer the more rows there are, so at most a quarter of the time is spent on it.
+ */
 guint64
 lu_filling_due (const LuFilling *self)
 {
-  return self->n_unpublished > 0 ? self->published_at + self->publish_ns : G_MAXUINT64;
+  return self->n_unpublished > 0 ? self->published_at + 3 * self->publish_ns : G_MAXUINT64;
 }
 
 /* Publishes the rows of all units that are done. */

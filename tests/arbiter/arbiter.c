@@ -60,6 +60,9 @@ typedef struct
 /* Instructions between a place where the CFI is wrong and the next one where it is right. */
 #define MAX_AGREEING 8
 
+/* Of code in a file; recordings read less (LU_CODE_MAX_BYTES). */
+#define MAX_BYTES (1u << 30)
+
 static gboolean is_whole;
 static const char *pads_path;
 static int min_rows_permille = -1, max_wrong_per_million = -1;
@@ -303,10 +306,11 @@ is_good (const Counts *counts)
 static gboolean
 arbitrate (const char *path, gboolean is_verbose)
 {
+  const LuCodeWanted wanted = { .max_bytes = MAX_BYTES };
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   g_autoptr (LuImage) image = fd >= 0 ? lu_image_open (fd, NULL) : NULL;
-  g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, 1u << 30, NULL) : NULL;
-  g_autoptr (LuCodeRows) rows = fd >= 0 ? lu_code_rows_new (fd, &(LuCodeWanted){ 0 }) : NULL;
+  g_autoptr (LuCodeFile) file = fd >= 0 ? lu_code_file_read (fd, MAX_BYTES, NULL) : NULL;
+  g_autoptr (LuCodeRows) rows = fd >= 0 ? lu_code_rows_new (fd, &wanted) : NULL;
   LuCfi *cfi = image != NULL ? lu_cfi_new_for_image (image) : NULL;
   g_autoptr (LuTable) table = cfi != NULL ? lu_table_new (cfi) : NULL;
   Arbiter self = { .table = table, .file = file, .is_verbose = is_verbose };
@@ -343,7 +347,7 @@ arbitrate (const char *path, gboolean is_verbose)
     }
   else
     {
-      g_print ("%-40s nothing to compare: no CFI, or too much code without --whole\n", path);
+      g_print ("%-40s nothing to compare: no CFI, or too much code or data\n", path);
       is_fine = FALSE;
     }
   lu_cfi_free (cfi);
