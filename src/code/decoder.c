@@ -476,8 +476,13 @@ lu_decoder_decode (const guint8 *bytes, gsize size, guint64 address, LuOp *op)
     return FALSE;
   op->size = found.length;
   for (guint i = 0; i < found.operand_count; i++)
-    if (is_register (&operands[i]) && (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
-      op->writes |= 1u << number_of (&operands[i]);
+    if (is_register (&operands[i]))
+      {
+        guint32 bit = 1u << number_of (&operands[i]);
+
+        op->writes |= (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 ? bit : 0;
+        op->reads |= (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 ? bit : 0;
+      }
   decode_kind (&decoding);
   return TRUE;
 }

@@ -79,6 +79,7 @@ typedef struct
   gint64 value;
   guint64 target;
   guint32 writes; /* bit for each register that changes, those of the kind included */
+  guint32 reads;  /* bit for each register that matters, but not as a part of an address */
 } LuOp;
 
 /* Loads the library. FALSE: it is not there, and nothing can be decoded. Any thread. */

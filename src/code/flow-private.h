@@ -130,6 +130,10 @@ void lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const Lu
 
 /* Follows a jump to an address, which may be of another function. */
 void lu_flow_fork_to (LuFlow *self, guint32 id, guint64 address, const LuPath *path);
+/* Does so with an entry of a table, which is in the range. */
+void lu_flow_follow_entry (LuFlow *self, guint32 id, guint64 address, const LuPath *path);
+/* Returns whether a register belongs to the caller of a function. reg: any number. */
+gboolean lu_flow_is_callee_saved (guint8 reg);
 /* Returns whether a function gives way to another one. */
 gboolean lu_flow_is_weaker (const LuFlow *self, guint32 id, guint32 than);
 

@@ -53,6 +53,32 @@ lu_flow_has_whole_table (const LuFlow *self, const LuJumpTable *table)
   return i == table->n;
 }
 
+/* Returns whether an entry leads behind the end of its function, to padding or to the next
+ * function: LLVM has such entries for what cannot occur. */
+static gboolean
+is_behind_end (LuFlow *self, guint64 target, const LuPath *path)
+{
+  guint64 address = target;
+  LuOp op = { .is_padding = TRUE };
+
+  while (self->work > 0 && op.is_padding)
+    {
+      gsize at = address - self->range.start;
+
+      self->work--;
+      if (at >= self->range.size
+          || !lu_decoder_decode (self->range.bytes + at, self->range.size - at, address, &op))
+        return FALSE;
+      if (op.is_padding)
+        address += op.size;
+    }
+  if (address % LU_FLOW_ALIGNMENT != 0)
+    return FALSE;
+  return address > target
+         || (op.kind == LU_OP_PUSH && lu_flow_is_callee_saved (op.src)
+             && !lu_path_is_balanced (path));
+}
+
 guint32
 lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
 {
@@ -68,6 +94,13 @@ lu_flow_byte_table_limit (LuFlow *self, const LuOp *op, const LuPath *path)
   for (guint32 i = 0; i < n; i++)
     most = MAX (most, bytes[i]);
   return (guint32) most + 1;
+}
+
+void
+lu_flow_follow_entry (LuFlow *self, guint32 id, guint64 target, const LuPath *path)
+{
+  if (!is_behind_end (self, target, path))
+    lu_flow_fork_to (self, id, target, path);
 }
 
 /* Tables of unknown size */
@@ -194,7 +227,7 @@ fork_within (LuFlow *self, const LuFlowOpenJump *jump, guint64 start, guint64 ta
 {
   if (!is_known_at (self, jump->function, target, &jump->path)
       && is_within (self, jump->function, start, target))
-    lu_flow_fork_to (self, jump->function, target, &jump->path);
+    lu_flow_follow_entry (self, jump->function, target, &jump->path);
 }
 
 /* Follows a jump to an address that is an entry of its own table, so that it may lead to a part of
@@ -207,7 +240,7 @@ fork_apart (LuFlow *self, const LuFlowOpenJump *jump, guint64 target)
   if (!is_known_at (self, id, target, &jump->path)
       && self->cells[target - self->range.start] != LU_CELL_INSIDE
       && (!lu_flow_is_start (self, target) || is_label (self, id, target)))
-    lu_flow_fork_to (self, id, target, &jump->path);
+    lu_flow_follow_entry (self, id, target, &jump->path);
 }
 
 /* Returns the number of entries of a table, up to the first that does not lead to code.

@@ -21,7 +21,7 @@
 #define WORK_PER_BYTE 8
 #define MIN_WORK      4096
 /* Entries of a table of jumps. */
-#define MAX_ENTRIES 4096
+#define MAX_ENTRIES 16384
 /* Instructions that are looked at to tell whether a function begins. */
 #define MAX_STRAIGHT 64
 /* Instructions from the push of the frame pointer to its set-up; compilers put others in between.
@@ -70,6 +70,12 @@ lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath 
   g_array_append_val (self->items, item);
 }
 
+gboolean
+lu_flow_is_callee_saved (guint8 reg)
+{
+  return reg < LU_CODE_N_REGISTERS && (CALLEE_SAVED >> reg & 1) != 0;
+}
+
 /* Returns whether the first instruction saves a register that belongs to the caller, or makes room
  * on the stack. */
 static gboolean
@@ -82,7 +88,7 @@ begins_with_save (const LuFlow *self, guint64 start)
     return FALSE;
   if (op.kind == LU_OP_ADD)
     return op.dst == LU_CODE_SP && op.value < 0;
-  return op.kind == LU_OP_PUSH && op.src < LU_CODE_N_REGISTERS && (CALLEE_SAVED >> op.src & 1) != 0;
+  return op.kind == LU_OP_PUSH && lu_flow_is_callee_saved (op.src);
 }
 
 static guint32
@@ -433,7 +439,7 @@ follow_table (LuFlow *self, guint32 id, guint64 address, const LuOp *op, const L
   for (guint32 i = 0; i < table.n; i++)
     {
       lu_flow_read_entry (self, &table, i, &target);
-      lu_flow_fork_to (self, id, target, path);
+      lu_flow_follow_entry (self, id, target, path);
     }
   return TRUE;
 }
@@ -653,6 +659,29 @@ sets_up_frame (LuFlow *self, guint64 address)
   return FALSE;
 }
 
+/* Returns whether the first instruction of a function may be at an offset: one that uses a register
+ * of the caller without saving it, or the result of a call, is not. */
+static gboolean
+may_begin_function (LuFlow *self, gsize at)
+{
+  LuOp op;
+
+  if (!lu_decoder_decode (self->range.bytes + at, self->range.size - at, self->range.start + at,
+                          &op))
+    return FALSE;
+  return op.kind == LU_OP_PUSH || op.kind == LU_OP_STORE || op.kind == LU_OP_ZERO
+         || (op.reads & (CALLEE_SAVED | 1u << LU_CODE_AX)) == 0;
+}
+
+/* Returns whether zeros begin at an offset, at least up to where functions are aligned. */
+static gboolean
+is_zero_padding (const LuFlow *self, gsize at)
+{
+  return self->range.bytes[at] == 0
+         && (at + 1 == self->range.size || self->range.bytes[at + 1] == 0
+             || (self->range.start + at + 1) % LU_FLOW_ALIGNMENT == 0);
+}
+
 /* Returns whether another function or padding begins behind a call, which then never returns. Of
  * code in a gap, nothing shows that it is a function: if it calls without a frame of its own, it is
  * rather the cold part of another one. */
@@ -663,14 +692,14 @@ is_beyond_end (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
 
   if (!lu_flow_is_in_range (self, address))
     return FALSE;
-  if (self->range.bytes[at] == 0)
+  if (is_zero_padding (self, at))
     return TRUE;
   if (!is_at_home (self, address) && lu_code_hints_is_part (self->file->hints, address))
     return TRUE;
   if (lu_path_is_balanced (path))
     return lu_flow_function_at (self, id)->kind == LU_START_GAP && address % LU_FLOW_ALIGNMENT == 0
            && lu_code_is_behind_padding (&self->range, at);
-  return lu_code_hints_has (self->file->hints, address)
+  return (lu_code_hints_has (self->file->hints, address) && may_begin_function (self, at))
          || (address % LU_FLOW_ALIGNMENT == 0 && seems_function (self, address))
          || sets_up_frame (self, address);
 }

@@ -301,7 +301,7 @@ find_jumps (const LuTable *self, guint32 from)
 }
 
 /* The most functions that a chain of jumps is followed through. */
-#define MAX_CHAIN 64
+#define MAX_CHAIN 1024
 
 gboolean
 lu_table_leads_to (const LuTable *self, guint64 target, guint64 start)

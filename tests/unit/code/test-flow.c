@@ -201,6 +201,21 @@ static const Case cases[] = {
       { 21, ENTRY },
       { 22, ENTRY },
       { 23, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" } } },
+  /* push rbx; cmp $1,edi; ja 1f; lea T(rip),rdx; movslq (rdx,rdi,4),rax; add rdx,rax; jmp *rax;
+   * 1: pop rbx; ret; 2: padding; 32: push rbx; pop rbx; ret; T: 1b - T, 2b - T */
+  { "a table of jumps to padding behind the function",
+    "53 83 ff 01 77 10 48 8d 15 17 00 00 00 48 63 04 ba 48 01 d0 ff e0 5b c3 0f 1f 04 00 "
+    "0f 1f 40 00 53 5b c3 90 f2 ff ff ff f4 ff ff ff",
+    { { 22, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 23, ENTRY }, { 32, NULL } } },
+  /* The same, but 2: is at 32. */
+  { "a table of jumps to the next function",
+    "53 83 ff 01 77 10 48 8d 15 17 00 00 00 48 63 04 ba 48 01 d0 ff e0 5b c3 b8 00 00 00 "
+    "00 90 0f 0b 53 5b c3 90 f2 ff ff ff fc ff ff ff",
+    { { 22, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 23, ENTRY }, { 32, NULL } } },
+  /* push rbx; sub $16,rsp; mov $0,eax; nop; call -256; 16: add bl,bl; add $16,rsp; pop rbx; ret */
+  { "a zero behind a call that is an instruction's",
+    "53 48 83 ec 10 b8 00 00 00 00 90 e8 f0 fe ff ff 00 db 48 83 c4 10 5b c3",
+    { { 16, "cfa=rsp+32 rbp=same rbx=same ra=*(cfa-8)" }, { 23, ENTRY } } },
   /* cmp $2,edi; ja 1f; lea B(rip),rdx; movzbl (rdx,rdi,1),eax; lea T(rip),rdx; lea 1f(rip),rcx;
    * movslq (rdx,rax,4),rax; add rcx,rax; jmp *rax; 1: ret; 2: push rbx; pop rbx; ret; B: 1, 0, 0;
    * T: 2b - 1b, 1b - 1b, and what is no entry */
@@ -1054,6 +1069,66 @@ test_hint (void)
     }
 }
 
+/* Bytes that look like a call lead behind a call, to code that uses a register of its caller: no
+ * function begins there. */
+static void
+test_false_hint (void)
+{
+  /* push rbx; sub $16,rsp; mov $0,eax; nop; call -256; 16: add ebx,ebx; add $16,rsp; pop rbx; ret
+   */
+  Code code = assemble ("53 48 83 ec 10 b8 00 00 00 00 90 e8 f0 fe ff ff 01 db 48 83 c4 10 5b c3");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes };
+  g_autoptr (LuFlow) flow = NULL;
+  LuFlowFile file;
+
+  describe (&code, &file);
+  lu_code_hints_add (hints, ADDRESS + 16);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 16, "cfa=rsp+32 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 23, ENTRY));
+}
+
+#define COLD 0x9000 /* offset of the cold parts of two functions */
+
+/* A function's cold part, elsewhere, ends with a call that never returns, which nobody knows. The
+ * part behind it is that of another function, which is not looked at. */
+static void
+test_cold_parts (void)
+{
+  /* push rbx; jne COLD; pop rbx; ret */
+  const guint8 function[] = { 0x53, 0x0f, 0x85, 0xf9, 0x8f, 0, 0, 0x5b, 0xc3 };
+  /* 64: push rbx; push rbx; jne COLD + 5; pop rbx; pop rbx; ret */
+  const guint8 other[] = { 0x53, 0x53, 0x0f, 0x85, 0xbd, 0x8f, 0, 0, 0x5b, 0x5b, 0xc3 };
+  /* COLD: call -256; add $16,rsp; ret */
+  const guint8 cold[] = { 0xe8, 0xfb, 0x6e, 0xff, 0xff, 0x48, 0x83, 0xc4, 0x10, 0xc3 };
+  gsize size = COLD + 16;
+  g_autofree guint8 *bytes = g_malloc0 (size);
+  const LuCodeBytes range = { ADDRESS, size, bytes }, home = { ADDRESS, 32, bytes };
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof range);
+  g_autoptr (LuCodeHints) found = NULL;
+  g_autoptr (LuFlow) flow = NULL;
+  Code code = assemble ("c3");
+  LuFlowFile file;
+
+  memcpy (bytes, function, sizeof function);
+  memcpy (bytes + 64, other, sizeof other);
+  memcpy (bytes + COLD, cold, sizeof cold);
+  g_array_append_val (ranges, range);
+  describe (&code, &file);
+  file.hints = found = lu_code_hints_new (ranges, ranges);
+  g_assert_true (lu_code_hints_is_part (found, ADDRESS + COLD));
+  g_assert_true (lu_code_hints_is_part (found, ADDRESS + COLD + 5));
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 7, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, COLD, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, COLD + 5, NULL));
+}
+
 /* Two functions that begin beside each other: both starts are written. */
 static void
 test_close (void)
@@ -1229,6 +1304,8 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/overlay", test_overlay);
   g_test_add_func ("/flow/dispute", test_dispute);
   g_test_add_func ("/flow/hint", test_hint);
+  g_test_add_func ("/flow/false-hint", test_false_hint);
+  g_test_add_func ("/flow/cold-parts", test_cold_parts);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/shared", test_shared);
   g_test_add_func ("/flow/gaps", test_gaps);

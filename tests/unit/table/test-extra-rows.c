@@ -162,6 +162,26 @@ test_functions (void)
   g_assert_false (lu_table_leads_to (table, 0, 0x4000));
 }
 
+/* A function that jumps to many, the last of which goes on in another one. */
+static void
+test_many_jumps (void)
+{
+  const guint n = 300;
+  g_autoptr (LuExtraRows) rows = make_rows ();
+  g_autoptr (LuImage) image = make_image (FALSE);
+  const LuTableLimits limits = { .max_bytes = 1 << 20 };
+  g_autoptr (LuTable) table = NULL;
+
+  g_array_set_size (rows->jumps, 0);
+  for (guint i = 1; i <= n; i++)
+    lu_extra_rows_add_jump (rows, 0x4000, 0x4000 + i);
+  lu_extra_rows_add_jump (rows, 0x4000 + n, 0x4180);
+  table = lu_table_new_with_rows (image, rows, &limits);
+  g_assert_nonnull (table);
+  g_assert_true (lu_table_leads_to (table, 0x4000, 0x4180));
+  g_assert_false (lu_table_leads_to (table, 0x4000, 0x4181));
+}
+
 static void
 test_stored (void)
 {
@@ -203,6 +223,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/extra-rows/rows", test_rows);
   g_test_add_func ("/extra-rows/functions", test_functions);
+  g_test_add_func ("/extra-rows/many-jumps", test_many_jumps);
   g_test_add_func ("/extra-rows/stored", test_stored);
   g_test_add_func ("/extra-rows/lies", test_lies);
   return g_test_run ();
