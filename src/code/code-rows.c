@@ -341,6 +341,7 @@ lu_code_rows_collect (LuCodeRows *self)
       lu_row_list_append (&certain, unit->certain.rows, unit->certain.starts);
       lu_row_list_append (&weak, unit->weak.rows, unit->weak.starts);
     }
+  lu_row_list_drop_inner_starts (&self->away, &weak);
   lu_row_list_overlay (&better, &certain, &self->away);
   lu_row_list_clear (&certain);
   lu_row_list_overlay (&all, &better, &weak);

@@ -54,12 +54,13 @@ typedef struct
 {
   guint64 address;
   LuJumpTable table;
-  guint8 src; /* to a label: the register that has it */
+  guint8 src; /* to a label: the register that has it; LU_CODE_NO_REGISTER: memory */
   guint32 function;
   LuPath path;
 } LuFlowOpenJump;
 
-/* An address of code that an instruction of a function loads, for a jump perhaps. */
+/* An address of code that an instruction of a function loads, for a jump perhaps, or of data, which
+ * may be a table of such addresses. */
 typedef struct
 {
   guint64 address;
@@ -121,6 +122,12 @@ static inline gboolean
 lu_flow_is_in_range (const LuFlow *self, guint64 address)
 {
   return address - self->range.start < self->range.size;
+}
+
+static inline gboolean
+lu_flow_is_at_home (const LuFlow *self, guint64 address)
+{
+  return address - self->home.start < self->home.size;
 }
 
 /* Returns the number of the function that begins at an address, or 0. */

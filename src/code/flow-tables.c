@@ -6,6 +6,8 @@
 
 #include "code/flow-private.h"
 
+#include <string.h>
+
 /* Jumps through tables of unknown size that are kept: so many, and one more for so many bytes of
  * code. */
 #define MIN_OPEN       4096
@@ -16,6 +18,11 @@
 /* Bytes between an entry's code and code that was reached, outside of the first piece of a
  * function. */
 #define MAX_APART 1024
+/* Entries of a table of labels; fewer are no interpreter's. */
+#define MIN_LABELS 8
+#define MAX_LABELS 16384
+/* Entries one after the other that do not lead into the function: the table has ended. */
+#define MAX_ELSEWHERE 256
 /* Entries of a table of bytes. */
 #define MAX_BYTES 256
 
@@ -194,6 +201,14 @@ is_behind_start (LuFlow *self, guint32 id, guint64 start, guint64 address)
   return address < self->open_end;
 }
 
+/* Returns whether a function may go on at an address. */
+static gboolean
+may_go_on_at (const LuFlow *self, guint32 id, guint64 address)
+{
+  return self->cells[address - self->range.start] != LU_CELL_INSIDE
+         && (!lu_flow_is_start (self, address) || is_label (self, id, address));
+}
+
 /* Returns whether an address is in a function, which may be in two pieces: behind the start of its
  * code, or between code of the function that was reached. */
 static gboolean
@@ -201,8 +216,7 @@ is_within (LuFlow *self, guint32 id, guint64 start, guint64 address)
 {
   gsize at = address - self->range.start;
 
-  return self->cells[at] != LU_CELL_INSIDE
-         && (!lu_flow_is_start (self, address) || is_label (self, id, address))
+  return may_go_on_at (self, id, address)
          && (is_behind_start (self, id, start, address)
              || (is_beside (self, id, at, -1) && is_beside (self, id, at, 1)));
 }
@@ -305,15 +319,79 @@ lu_flow_note_label (LuFlow *self, guint32 id, const LuOp *op)
   g_array_append_val (self->labels, label);
 }
 
+/* Returns whether a jump is like the last one that is kept. */
+static gboolean
+is_like_last (const LuFlow *self, const LuFlowOpenJump *jump)
+{
+  guint n = self->to_labels->len;
+  const LuFlowOpenJump *last =
+      n > 0 ? &g_array_index (self->to_labels, LuFlowOpenJump, n - 1) : NULL;
+
+  return last != NULL && last->function == jump->function && last->src == jump->src
+         && memcmp (&last->path.facts, &jump->path.facts, sizeof jump->path.facts) == 0;
+}
+
+/* Interpreters jump in this way behind each of their instructions, so only the facts are kept: they
+ * are the same behind all of them. */
 void
 lu_flow_note_jump_to_label (LuFlow *self, guint32 id, guint64 address, const LuOp *op,
                             const LuPath *path)
 {
-  const LuFlowOpenJump jump = { address, { 0 }, op->src, id, *path };
+  LuFlowOpenJump jump = { .address = address, .src = op->src, .function = id };
   LuJumpTable table;
 
-  if (op->src != LU_CODE_NO_REGISTER && !lu_path_jump_table (path, op, &table))
+  if (lu_path_jump_table (path, op, &table))
+    return;
+  lu_path_enter (&jump.path);
+  jump.path.facts = path->facts;
+  if (!is_like_last (self, &jump))
     keep_jump (self, self->to_labels, &jump);
+}
+
+/* Returns whether a label is in the first piece of a function. Tables have too many to search the
+ * other one. */
+static gboolean
+is_label_of (LuFlow *self, const LuFlowOpenJump *jump, guint64 start, guint64 label)
+{
+  return may_go_on_at (self, jump->function, label)
+         && is_behind_start (self, jump->function, start, label);
+}
+
+/* Reads an entry of a table of labels. FALSE: it ends there. */
+static gboolean
+read_label (LuFlow *self, guint64 table, guint32 i, guint64 *target)
+{
+  const LuFlowFile *file = self->file;
+
+  return work_on_open_jumps (self)
+         && file->read_pointer (file->data, table + 8 * (guint64) i, target)
+         && lu_flow_is_in_range (self, *target);
+}
+
+/* Follows a jump to the labels of a table that its function uses. Some lead to a cold part of it.
+ * Pointers to functions behind this one, which nothing else has led to yet, are no labels:
+ * functions are aligned. */
+static void
+follow_label_table (LuFlow *self, const LuFlowOpenJump *jump, guint64 start, guint64 table)
+{
+  guint32 n = 0, n_within = 0, n_unaligned = 0, n_elsewhere = 0;
+  guint64 target;
+
+  for (; n < MAX_LABELS && n_elsewhere < MAX_ELSEWHERE && read_label (self, table, n, &target); n++)
+    if (is_label_of (self, jump, start, target))
+      {
+        n_elsewhere = 0;
+        n_within++;
+        n_unaligned += target % LU_FLOW_ALIGNMENT != 0;
+      }
+    else
+      n_elsewhere++;
+  if (n_within < MIN_LABELS || 2 * n_unaligned < n_within)
+    return;
+  for (guint32 i = 0; i < n && read_label (self, table, i, &target); i++)
+    if (is_label_of (self, jump, start, target)
+        && !is_known_at (self, jump->function, target, &jump->path))
+      lu_flow_follow_entry (self, jump->function, target, &jump->path);
 }
 
 static void
@@ -327,7 +405,9 @@ follow_to_labels (LuFlow *self, const LuFlowOpenJump *jump)
     {
       const LuFlowLabel *to = &g_array_index (self->labels, LuFlowLabel, label);
 
-      if (to->dst == jump->src)
+      if (!lu_flow_is_at_home (self, to->address))
+        follow_label_table (self, jump, start, to->address);
+      else if (to->dst == jump->src)
         fork_within (self, jump, start, to->address);
       label = to->next;
     }

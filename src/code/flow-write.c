@@ -107,7 +107,9 @@ write_instruction (Writer *self, gsize at)
   gboolean is_known = is_wanted && make_rule (flow, function, at, &rule);
 
   lu_extra_rows_add (self->rows, address, is_known ? &rule : NULL);
-  if (is_wanted && (owner != self->owner || function->start == address))
+  if (self->which == LU_FLOW_AWAY && !is_known)
+    owner = 0; /* nothing is known of this code: a start would cut that which others know */
+  else if (is_wanted && (owner != self->owner || function->start == address))
     write_start (self, owner, address);
   self->owner = owner;
 }

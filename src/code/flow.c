@@ -56,12 +56,6 @@ lu_code_compare_addresses (gconstpointer a, gconstpointer b)
   return one < other ? -1 : one > other;
 }
 
-static gboolean
-is_at_home (const LuFlow *self, guint64 address)
-{
-  return address - self->home.start < self->home.size;
-}
-
 void
 lu_flow_add_item (LuFlow *self, guint64 address, guint32 function, const LuPath *path)
 {
@@ -287,7 +281,7 @@ arrive (LuFlow *self, guint32 id, guint64 address, LuPath *path)
       give_up (self, id);
       return FALSE;
     }
-  if (self->cells[at] == LU_CELL_EMPTY && !is_at_home (self, address))
+  if (self->cells[at] == LU_CELL_EMPTY && !lu_flow_is_at_home (self, address))
     g_array_append_val (self->away, address);
   self->cells[at] = lu_facts_list_intern (self->facts, &path->facts);
   self->owners[at] = id;
@@ -371,7 +365,7 @@ typedef enum
 static gboolean
 leaves_home (const LuFlow *self, guint64 address, const LuPath *path, Way way)
 {
-  return way == BY_JUMP && !is_at_home (self, address) && lu_path_is_balanced (path)
+  return way == BY_JUMP && !lu_flow_is_at_home (self, address) && lu_path_is_balanced (path)
          && lu_code_hints_has (self->file->hints, address);
 }
 
@@ -552,7 +546,7 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
     lu_path_call_keeping (path, reg);
   else
     lu_path_call (path);
-  if (!is_at_home (self, op->target))
+  if (!lu_flow_is_at_home (self, op->target))
     return !never_returns (self, op->target, &is_entry);
   callee = add_function (self, op->target, lu_flow_function_at (self, id)->kind, FALSE);
   if (lu_flow_function_at (self, id)->kind != LU_START_GAP)
@@ -566,6 +560,15 @@ call (LuFlow *self, guint32 id, const LuOp *op, guint64 next, LuPath *path)
   link.item.path = *path;
   add_link (self, &lu_flow_function_at (self, callee)->waiters, link);
   return FALSE;
+}
+
+/* Notes a constant that may be an address. */
+static void
+note_constant (LuFlow *self, guint32 id, const LuOp *op)
+{
+  if (lu_flow_is_at_home (self, op->target))
+    g_array_append_val (self->pointers, op->target);
+  lu_flow_note_label (self, id, op);
 }
 
 /* Applies an instruction. Returns where the path goes on, or 0. */
@@ -600,12 +603,8 @@ step (LuFlow *self, guint32 id, guint64 address, const LuOp *op, LuPath *path)
       lu_path_branch (path, op, FALSE);
       return next;
     default:
-      if (op->kind == LU_OP_CONSTANT && (op->is_relative || !file->is_movable)
-          && is_at_home (self, op->target))
-        {
-          g_array_append_val (self->pointers, op->target);
-          lu_flow_note_label (self, id, op);
-        }
+      if (op->kind == LU_OP_CONSTANT && (op->is_relative || !file->is_movable))
+        note_constant (self, id, op);
       apply (self, op, path);
       return next;
     }
@@ -694,7 +693,7 @@ is_beyond_end (LuFlow *self, guint32 id, guint64 address, const LuPath *path)
     return FALSE;
   if (is_zero_padding (self, at))
     return TRUE;
-  if (!is_at_home (self, address) && lu_code_hints_is_part (self->file->hints, address))
+  if (!lu_flow_is_at_home (self, address) && lu_code_hints_is_part (self->file->hints, address))
     return TRUE;
   if (lu_path_is_balanced (path))
     return lu_flow_function_at (self, id)->kind == LU_START_GAP && address % LU_FLOW_ALIGNMENT == 0
@@ -781,7 +780,7 @@ lu_flow_run (LuFlow *self)
 gboolean
 lu_flow_add_start (LuFlow *self, guint64 address, LuStartKind kind, gboolean is_entry)
 {
-  if (!is_at_home (self, address))
+  if (!lu_flow_is_at_home (self, address))
     return FALSE;
   if (kind != LU_START_CERTAIN && self->cells[address - self->range.start] != LU_CELL_EMPTY)
     return FALSE;
@@ -820,7 +819,7 @@ static gboolean
 run_words (LuFlow *self, const guint64 *words, guint n, gboolean is_save)
 {
   for (guint i = 0; i < n; i++)
-    if (is_at_home (self, words[i]) && begins_with_save (self, words[i]) == is_save
+    if (lu_flow_is_at_home (self, words[i]) && begins_with_save (self, words[i]) == is_save
         && lu_flow_add_start (self, words[i], LU_START_WORD, FALSE)
         && !(lu_flow_run (self) && lu_flow_run_pointers (self)))
       return FALSE;

@@ -107,6 +107,28 @@ lu_row_list_overlay (LuRowList *self, const LuRowList *over, const LuRowList *un
 }
 
 void
+lu_row_list_drop_inner_starts (LuRowList *self, const LuRowList *home)
+{
+  Walk own = { .rows = self->rows }, walk = { .rows = home->rows };
+  guint64 *starts = (guint64 *) (gpointer) self->starts->data;
+  guint next = 0, n = 0;
+
+  for (guint i = 0; i < self->starts->len; i++)
+    {
+      guint64 start = starts[i];
+
+      go_to (&own, start);
+      go_to (&walk, start);
+      while (next < home->starts->len && g_array_index (home->starts, guint64, next) < start)
+        next++;
+      if (own.rule == LU_RULE_NONE || own.rule != walk.rule
+          || (next < home->starts->len && g_array_index (home->starts, guint64, next) == start))
+        starts[n++] = start;
+    }
+  g_array_set_size (self->starts, n);
+}
+
+void
 lu_row_list_unite (LuRowList *self, const LuRowList *one, const LuRowList *other)
 {
   overlay_rows (self, one, other, TRUE);

@@ -22,6 +22,10 @@ void lu_row_list_append (LuRowList *self, const GArray *rows, const GArray *star
  * in their size. */
 void lu_row_list_overlay (LuRowList *self, const LuRowList *over, const LuRowList *under);
 
+/* Removes starts at places for which `home` has the same rule, but no start: they are in the middle
+ * of a function, to which other code leads. */
+void lu_row_list_drop_inner_starts (LuRowList *self, const LuRowList *home);
+
 /* The rule of a place of which lists say different things. */
 #define LU_ROW_DISPUTED G_MAXUINT32
 

@@ -26,7 +26,7 @@
  * that starts them. */
 #define LITTLE_CFI 16384
 /* Files with more code keep the worker too long. */
-#define MAX_CODE (4u << 20)
+#define MAX_CODE (256u << 10)
 /* Up to this size, bytes between two functions are not code. */
 #define MAX_PADDING 15
 /* If the next function is not aligned, they are: the CFI of glibc's clone3() ends before the system

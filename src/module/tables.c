@@ -270,6 +270,17 @@ lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start)
   return is_found;
 }
 
+guint
+lu_table_slot_find_leads (LuTableSlot *self, guint64 target, guint64 leads[LU_TABLE_LEADS])
+{
+  const LuTable *table = begin_read (self);
+  guint n = table != NULL ? lu_table_find_leads (table, target, leads) : 0;
+
+  if (table != NULL)
+    end_read (self);
+  return n;
+}
+
 gboolean
 lu_table_slot_leads_to (LuTableSlot *self, guint64 target, guint64 start)
 {

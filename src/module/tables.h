@@ -86,6 +86,8 @@ guint lu_tables_filled (void);
  * without a table. Any thread; neither waits nor allocates. */
 gboolean lu_table_slot_find_start (LuTableSlot *self, guint64 address, guint64 *start);
 gboolean lu_table_slot_leads_to (LuTableSlot *self, guint64 target, guint64 start);
+/* Sets the functions that code leads to, as lu_table_find_leads(); 0 without a table. */
+guint lu_table_slot_find_leads (LuTableSlot *self, guint64 target, guint64 leads[LU_TABLE_LEADS]);
 /* Returns whether the slot has a table for which such rows were looked for. Any thread. */
 gboolean lu_table_slot_is_extended (LuTableSlot *self);
 

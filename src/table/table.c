@@ -303,11 +303,34 @@ find_jumps (const LuTable *self, guint32 from)
 /* The most functions that a chain of jumps is followed through. */
 #define MAX_CHAIN 1024
 
+/* Follows the jumps from the function found[0], nearest functions first, up to `wanted` or a jump
+ * anywhere. Returns whether it came there; *n: how many functions it has found, at most `max`. */
+static gboolean
+follow_jumps (const LuTable *self, guint32 wanted, guint32 *found, guint max, guint *n)
+{
+  *n = 1;
+  for (guint i = 0; i < *n; i++)
+    for (guint k = find_jumps (self, found[i]);
+         k < self->n_jumps && self->jumps[k].from == found[i]; k++)
+      {
+        guint32 to = self->jumps[k].to;
+        guint known = 0;
+
+        if (to == LU_TABLE_JUMP_ANYWHERE || to == wanted)
+          return TRUE;
+        while (known < *n && found[known] != to)
+          known++;
+        if (known == *n && *n < max)
+          found[(*n)++] = to;
+      }
+  return FALSE;
+}
+
 gboolean
 lu_table_leads_to (const LuTable *self, guint64 target, guint64 start)
 {
   guint32 found[MAX_CHAIN];
-  guint n = 1;
+  guint n;
 
   if (target == start)
     return TRUE;
@@ -315,21 +338,22 @@ lu_table_leads_to (const LuTable *self, guint64 target, guint64 start)
       || (start != LU_JUMP_ANYWHERE && !is_in_reach (self->rows.base, start)))
     return FALSE;
   found[0] = offset_in (self, target);
-  for (guint i = 0; i < n; i++)
-    for (guint k = find_jumps (self, found[i]);
-         k < self->n_jumps && self->jumps[k].from == found[i]; k++)
-      {
-        guint32 to = self->jumps[k].to;
-        guint known = 0;
+  return follow_jumps (self, offset_in (self, start), found, MAX_CHAIN, &n);
+}
 
-        if (to == LU_TABLE_JUMP_ANYWHERE || to == offset_in (self, start))
-          return TRUE;
-        while (known < n && found[known] != to)
-          known++;
-        if (known == n && n < MAX_CHAIN)
-          found[n++] = to;
-      }
-  return FALSE;
+guint
+lu_table_find_leads (const LuTable *self, guint64 target, guint64 leads[LU_TABLE_LEADS])
+{
+  guint32 found[LU_TABLE_LEADS];
+  guint n;
+
+  if (!is_in_reach (self->rows.base, target))
+    return 0;
+  found[0] = offset_in (self, target);
+  follow_jumps (self, LU_TABLE_JUMP_ANYWHERE, found, LU_TABLE_LEADS, &n);
+  for (guint i = 0; i < n; i++)
+    leads[i] = self->rows.base + found[i];
+  return n;
 }
 
 static void

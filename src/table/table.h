@@ -99,6 +99,10 @@ gboolean lu_table_find_start (const LuTable *self, guint64 address, guint64 *sta
  * it is that function, or jumps to it, directly or through others. start: LU_JUMP_ANYWHERE for any
  * function of another file. */
 gboolean lu_table_leads_to (const LuTable *self, guint64 target, guint64 start);
+/* Sets the function at `target` and those that it leads to, the nearest ones. Returns their number.
+ */
+#define LU_TABLE_LEADS 8
+guint lu_table_find_leads (const LuTable *self, guint64 target, guint64 leads[LU_TABLE_LEADS]);
 
 /* Returns the rule for an ELF address; never NULL. */
 static inline const struct lu_rule *

@@ -379,12 +379,30 @@ ask_rows (LuCodeReader *reader, const LuMappedModule *file, const LuFrameCall *c
 {
   LuTableSlot *slot = lu_module_table_slot (call->mapping->module);
   gboolean is_final = lu_code_reader_fill_gaps (reader, file, target - call->mapping->bias);
+  guint64 leads[LU_TABLE_LEADS];
+  guint n = slot != NULL ? lu_table_slot_find_leads (slot, target - call->mapping->bias, leads) : 0;
 
+  /* Other code than the target's says where the functions lead to which that jumps. */
+  for (guint i = 0; i < n && is_final; i++)
+    is_final = lu_code_reader_fill_gaps (reader, file, leads[i]);
   /* The rows that say where the code leads may come last, and between this look and the next. */
   is_final = is_final && (slot == NULL || !lu_table_slot_may_get_rows (slot));
   if (is_target (call, target))
     *kind = LU_CALL_DIRECT;
   return *kind == LU_CALL_DIRECT || is_final ? LU_CODE_READ : LU_CODE_OVER_BUDGET;
+}
+
+/* Sets *kind to DIRECT if an entry of a procedure linkage table is at an offset. */
+static LuCodeResult
+read_linkage (LuCodeReader *reader, const LuMappedModule *file, const LuArch *arch, guint64 offset,
+              LuCallKind *kind)
+{
+  guint8 bytes[LU_ARCH_PLT_BYTES];
+  LuCodeResult result = lu_code_reader_read (reader, file, offset, bytes, sizeof bytes);
+
+  if (result == LU_CODE_READ && arch->is_plt_entry (bytes))
+    *kind = LU_CALL_DIRECT;
+  return result;
 }
 
 /* Sets *kind to DIRECT if the call leads to the code, perhaps through a procedure linkage table,
@@ -397,7 +415,7 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
   LuMappedModule file = lu_code_file_of (mapping, pid);
   guint64 offset = file_offset_of (mapping, call->pc), target;
   gboolean is_within = mapping->module == call->code->module;
-  guint8 bytes[MAX (LU_CALL_LONGEST, LU_ARCH_PLT_BYTES)];
+  guint8 bytes[LU_CALL_LONGEST];
   gsize size = MIN (LU_CALL_LONGEST, offset);
   gint64 displacement;
   LuCodeResult result = lu_code_reader_read (reader, &file, offset - size, bytes, size);
@@ -408,18 +426,16 @@ read_leads_to (LuCodeReader *reader, gint32 pid, const LuArch *arch, const LuFra
   target = call->pc + (guint64) displacement;
   if (is_target (call, target))
     *kind = LU_CALL_DIRECT;
-  if (*kind == LU_CALL_DIRECT || (is_within && !may_call_own_exports (mapping))
-      || arch->is_plt_entry == NULL || target - mapping->start > mapping->end - mapping->start
+  if (*kind == LU_CALL_DIRECT || arch->is_plt_entry == NULL
+      || target - mapping->start > mapping->end - mapping->start
       || mapping->end - target < LU_ARCH_PLT_BYTES)
     return LU_CODE_READ;
-  result = lu_code_reader_read (reader, &file, file_offset_of (mapping, target), bytes,
-                                LU_ARCH_PLT_BYTES);
-  if (result == LU_CODE_READ && arch->is_plt_entry (bytes))
-    *kind = LU_CALL_DIRECT;
+  if (!is_within || may_call_own_exports (mapping))
+    result = read_linkage (reader, &file, arch, file_offset_of (mapping, target), kind);
   /* The target may be code without CFI that jumps there, as in musl's start of a program. */
-  else if (result == LU_CODE_READ && call->is_exact)
-    return ask_rows (reader, &file, call, target, kind);
-  return result;
+  return result == LU_CODE_READ && *kind != LU_CALL_DIRECT && call->is_exact
+             ? ask_rows (reader, &file, call, target, kind)
+             : result;
 }
 
 LuProviderResult

@@ -60,7 +60,7 @@ typedef struct
 /* Instructions between a place where the CFI is wrong and the next one where it is right. */
 #define MAX_AGREEING 8
 
-/* Of code in a file; recordings read less (LU_CODE_MAX_BYTES). */
+/* Bytes of code in a file; recordings read less (LU_CODE_MAX_BYTES). */
 #define MAX_BYTES (1u << 30)
 
 static gboolean is_whole;

@@ -207,7 +207,7 @@ static const Case cases[] = {
     "53 83 ff 01 77 10 48 8d 15 17 00 00 00 48 63 04 ba 48 01 d0 ff e0 5b c3 0f 1f 04 00 "
     "0f 1f 40 00 53 5b c3 90 f2 ff ff ff f4 ff ff ff",
     { { 22, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)" }, { 23, ENTRY }, { 32, NULL } } },
-  /* The same, but 2: is at 32. */
+  /* As before, but 2: is at 32. */
   { "a table of jumps to the next function",
     "53 83 ff 01 77 10 48 8d 15 17 00 00 00 48 63 04 ba 48 01 d0 ff e0 5b c3 b8 00 00 00 "
     "00 90 0f 0b 53 5b c3 90 f2 ff ff ff fc ff ff ff",
@@ -425,6 +425,18 @@ read_many (gpointer data, guint64 address, guint64 *pointer)
   (void) data;
   *pointer = ADDRESS + 32 * i + 8;
   return address >= OPEN_TABLES && address % 16 == 0 && i < OPEN_JUMPS;
+}
+
+/* Reads from the bytes themselves. */
+static gboolean
+read_behind (gpointer data, guint64 address, guint64 *pointer)
+{
+  const guint8 *bytes = data;
+
+  if (address < ADDRESS || address > ADDRESS + 504)
+    return FALSE;
+  memcpy (pointer, bytes + (address - ADDRESS), sizeof *pointer);
+  return TRUE;
 }
 
 /* More functions with such a jump than a part of a file is expected to have: large code has more.
@@ -1129,6 +1141,116 @@ test_cold_parts (void)
   g_assert_true (has_rule (flow, COLD + 5, NULL));
 }
 
+/* An interpreter, which jumps through its program behind each instruction, and uses the table of
+ * its labels: bytes 64 and above, eight pointers, of which the sixth leads elsewhere. */
+static void
+test_labels (void)
+{
+  /* 0: push rbx; lea 64(rip),rax; mov rax,(rsi); jmp *(rdi); 13: add $8,rdi; jmp *(rdi);
+   * 19: pop rbx; ret; 21: pop rbx; ret; 23: pop rbx; ret; 25: pop rbx; ret; 27: pop rbx; ret;
+   * 29: pop rbx; ret; 31: pop rbx; ret */
+  const guint labels[] = { 0x13 - 6, 19, 21, 23, 25, 2, 27, 29, 31 };
+  Code code = assemble ("53 48 8d 05 38 00 00 00 48 89 06 ff 27 48 83 c7 08 ff 27 5b c3 5b c3 "
+                        "5b c3 5b c3 5b c3 5b c3 5b c3");
+  LuCodeBytes range, home;
+  g_autoptr (LuFlow) flow = NULL;
+  LuFlowFile file;
+
+  code.size = 64;
+  for (guint i = 0; i < G_N_ELEMENTS (labels); i++, code.size += 8)
+    {
+      guint64 label = ADDRESS + labels[i];
+
+      memcpy (code.bytes + code.size, &label, sizeof label);
+    }
+  range = (LuCodeBytes){ ADDRESS, code.size, code.bytes };
+  home = (LuCodeBytes){ ADDRESS, 64, code.bytes };
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 11, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
+    if (labels[i] > 2)
+      g_assert_true (has_rule (flow, labels[i], "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 32, ENTRY));
+}
+
+/* Pointers to functions behind one that uses their table are no labels: they are aligned. */
+static void
+test_no_labels (void)
+{
+  /* 0: push rbx; lea 256(rip),rax; mov rax,(rsi); jmp *(rdi) */
+  const guint8 function[] = { 0x53, 0x48, 0x8d, 0x05, 0xf8, 0, 0, 0, 0x48, 0x89, 0x06, 0xff, 0x27 };
+  g_autofree guint8 *bytes = g_malloc0 (512);
+  const LuCodeBytes range = { ADDRESS, 512, bytes }, home = { ADDRESS, 256, bytes };
+  g_autoptr (LuFlow) flow = NULL;
+  Code code = { .size = 0 };
+  LuFlowFile file;
+
+  memcpy (bytes, function, sizeof function);
+  for (guint i = 0; i < 12; i++)
+    {
+      guint64 start = ADDRESS + 16 * (i + 1);
+
+      bytes[16 * (i + 1)] = 0xc3;
+      memcpy (bytes + 256 + 8 * i, &start, sizeof start);
+    }
+  memcpy (code.bytes, bytes, sizeof code.bytes);
+  describe (&code, &file);
+  file.read_pointer = read_behind;
+  file.data = bytes;
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  g_assert_true (has_rule (flow, 11, "cfa=rsp+16 rbp=same rbx=same ra=*(cfa-8)"));
+  g_assert_true (has_rule (flow, 16, NULL));
+}
+
+/* Starts in the middle of a function that another list has as a whole are dropped; not those at
+ * places for which that has other rows, its own starts, or none. */
+static void
+test_inner_starts (void)
+{
+  const guint64 starts[] = { 0x10, 0x14, 0x20, 0x30, 0x40 }, kept[] = { 0x10, 0x20, 0x30, 0x40 };
+  const guint64 home_starts[] = { 0x10, 0x18 };
+  const LuExtraRow rows[] = { { 0x10, 1 }, { 0x18, 2 }, { 0x28, 3 }, { 0x38, 0 } };
+  const LuExtraRow home_rows[] = { { 0x10, 1 }, { 0x20, 4 }, { 0x30, 0 } };
+  LuRowList list = lu_row_list_new (), home = lu_row_list_new ();
+
+  g_array_append_vals (list.rows, rows, G_N_ELEMENTS (rows));
+  g_array_append_vals (list.starts, starts, G_N_ELEMENTS (starts));
+  g_array_append_vals (home.rows, home_rows, G_N_ELEMENTS (home_rows));
+  g_array_append_vals (home.starts, home_starts, G_N_ELEMENTS (home_starts));
+  lu_row_list_drop_inner_starts (&list, &home);
+  g_assert_cmpmem (list.starts->data, list.starts->len * sizeof *kept, kept, sizeof kept);
+  lu_row_list_clear (&list);
+  lu_row_list_clear (&home);
+}
+
+/* A function that is not understood leads to code elsewhere: no function begins there for that. */
+static void
+test_bad_away (void)
+{
+  /* 0: jmp 32; 32: push rax; ret */
+  Code code = assemble ("e9 1b 00 00 00 cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc cc "
+                        "cc cc cc cc cc cc cc cc 50 c3");
+  const LuCodeBytes range = { ADDRESS, code.size, code.bytes }, home = { ADDRESS, 16, code.bytes };
+  g_autoptr (LuExtraRows) rows = lu_extra_rows_new ();
+  g_autoptr (LuFlow) flow = NULL;
+  LuFlowFile file;
+
+  describe (&code, &file);
+  flow = lu_flow_new (&range, &file);
+  lu_flow_set_home (flow, &home);
+  lu_flow_add_start (flow, ADDRESS, LU_START_CERTAIN, FALSE);
+  g_assert_true (lu_flow_run (flow));
+  lu_flow_write (flow, LU_FLOW_AWAY, rows);
+  g_assert_cmpuint (rows->starts->len, ==, 0);
+}
+
 /* Two functions that begin beside each other: both starts are written. */
 static void
 test_close (void)
@@ -1306,6 +1428,10 @@ main (int argc, char **argv)
   g_test_add_func ("/flow/hint", test_hint);
   g_test_add_func ("/flow/false-hint", test_false_hint);
   g_test_add_func ("/flow/cold-parts", test_cold_parts);
+  g_test_add_func ("/flow/labels", test_labels);
+  g_test_add_func ("/flow/no-labels", test_no_labels);
+  g_test_add_func ("/flow/inner-starts", test_inner_starts);
+  g_test_add_func ("/flow/bad-away", test_bad_away);
   g_test_add_func ("/flow/close", test_close);
   g_test_add_func ("/flow/shared", test_shared);
   g_test_add_func ("/flow/gaps", test_gaps);
