@@ -33,7 +33,7 @@ typedef struct
 typedef struct _LuCodeRows LuCodeRows;
 
 #define LU_CODE_UNIT  (128u << 10)
-#define LU_CODE_WHOLE (2u << 20)
+#define LU_CODE_WHOLE (4u << 20)
 
 /* Reads the file open as `fd` (borrowed), which is an ELF file of 64 bits. The arrays of `wanted`
  * are referenced. NULL: it has no such code, or the library that decodes instructions is not
