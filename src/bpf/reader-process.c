@@ -113,10 +113,11 @@ int
 lu_bpf_reader_process_result (LuBpfReaderProcess *self)
 {
   ssize_t n = self->fd >= 0 ? read (self->fd, &self->result, sizeof self->result) : -1;
+  gboolean has_ended = n == 0 || (n < 0 && self->fd >= 0 && errno != EAGAIN);
 
-  if (n == 0)
-    self->result = -ESRCH; /* it has ended before */
-  if (n >= 0)
+  if (has_ended)
+    self->result = -ESRCH;
+  if (n > 0 || has_ended)
     lu_fd_clear (&self->fd);
   return self->is_wanted ? self->result : 0;
 }

@@ -12,6 +12,9 @@
 #define MAX_TABLE_BYTES (64u << 20)
 /* The longest entry of a procedure linkage table, up to the end of its jump */
 #define MAX_LINKAGE 17
+/* Files with more sections, or more ranges of code by them, are not made by a linker. */
+#define MAX_SECTIONS 1024
+#define MAX_RANGES   1024
 /* Data is read in pieces of this size, when something asks for it. */
 #define DATA_PIECE 4096
 
@@ -159,8 +162,8 @@ compare_sections (gconstpointer a, gconstpointer b)
   return one < other ? -1 : one > other;
 }
 
-/* Returns the sections that are loaded from the file, by their addresses. Owned; the sections are
- * borrowed. */
+/* Returns the sections that are loaded from the file, by their addresses; none if they are too
+ * many. Owned; the sections are borrowed. */
 static GPtrArray *
 find_sections (const LuElfHeaders *headers)
 {
@@ -173,6 +176,8 @@ find_sections (const LuElfHeaders *headers)
       if ((section->flags & SHF_ALLOC) != 0 && section->type != SHT_NOBITS && section->size > 0)
         g_ptr_array_add (sections, section);
     }
+  if (sections->len > MAX_SECTIONS)
+    g_ptr_array_set_size (sections, 0);
   g_ptr_array_sort (sections, compare_sections);
   return sections;
 }
@@ -205,12 +210,9 @@ add_code (const LuElfProgramHeader *header, const GPtrArray *sections, GArray *f
     g_array_append_vals (found, is_code ? &range : &all, 1);
 }
 
-GArray *
-lu_code_find_ranges (const LuElfHeaders *headers)
+static void
+find_ranges (const LuElfHeaders *headers, const GPtrArray *sections, GArray *found)
 {
-  GArray *found = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
-  g_autoptr (GPtrArray) sections = find_sections (headers);
-
   for (guint i = 0; i < headers->n_program_headers; i++)
     {
       const LuElfProgramHeader *header = &headers->program_headers[i];
@@ -218,6 +220,21 @@ lu_code_find_ranges (const LuElfHeaders *headers)
       if (header->type == PT_LOAD && header->file_size > 0 && (header->flags & PF_X) != 0
           && header->vaddr <= G_MAXUINT64 - header->file_size)
         add_code (header, sections, found);
+    }
+}
+
+GArray *
+lu_code_find_ranges (const LuElfHeaders *headers)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (LuCodeRange));
+  g_autoptr (GPtrArray) sections = find_sections (headers);
+
+  find_ranges (headers, sections, found);
+  if (found->len > MAX_RANGES) /* segments that overlap have the same sections */
+    {
+      g_ptr_array_set_size (sections, 0);
+      g_array_set_size (found, 0);
+      find_ranges (headers, sections, found);
     }
   return found;
 }

@@ -301,7 +301,7 @@ find_jumps (const LuTable *self, guint32 from)
 }
 
 /* The most functions that a chain of jumps is followed through. */
-#define MAX_CHAIN 1024
+#define MAX_CHAIN 512
 
 /* Follows the jumps from the function found[0], nearest functions first, up to `wanted` or a jump
  * anywhere. Returns whether it came there; *n: how many functions it has found, at most `max`. */
@@ -318,9 +318,9 @@ follow_jumps (const LuTable *self, guint32 wanted, guint32 *found, guint max, gu
 
         if (to == LU_TABLE_JUMP_ANYWHERE || to == wanted)
           return TRUE;
-        while (known < *n && found[known] != to)
+        while (*n < max && known < *n && found[known] != to)
           known++;
-        if (known == *n && *n < max)
+        if (known == *n) /* there is room */
           found[(*n)++] = to;
       }
   return FALSE;
