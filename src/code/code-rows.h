@@ -7,7 +7,7 @@
 
 #include "code/code-file.h"
 
-/* A file with more code and data than this has no rows from instructions. */
+/* So much of a file's code is read, at most. */
 #define LU_CODE_MAX_BYTES (64u << 20)
 
 /* A place where a function seems to begin. */

@@ -251,9 +251,7 @@ fork_apart (LuFlow *self, const LuFlowOpenJump *jump, guint64 target)
 {
   guint32 id = jump->function;
 
-  if (!is_known_at (self, id, target, &jump->path)
-      && self->cells[target - self->range.start] != LU_CELL_INSIDE
-      && (!lu_flow_is_start (self, target) || is_label (self, id, target)))
+  if (!is_known_at (self, id, target, &jump->path) && may_go_on_at (self, id, target))
     lu_flow_follow_entry (self, id, target, &jump->path);
 }
 

@@ -85,17 +85,25 @@ lu_code_hints_is_part (const LuCodeHints *self, guint64 address)
   return has (self, self->parts, address);
 }
 
+/* Returns how far behind `end` the place is to which the 32 bits before it lead. */
+static gint64
+displacement_at (const LuCodeBytes *range, gsize end)
+{
+  gint32 displacement;
+
+  memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
+  return displacement;
+}
+
 /* Adds the place to which the 32 bits before `end` lead. Calls lead to no data. */
 static void
 add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end, gboolean is_call)
 {
+  guint64 target = range->start + end + (guint64) displacement_at (range, end);
   const LuCodeBytes *segment;
-  gint32 displacement;
   gsize bit;
 
-  memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
-  if (find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit, &segment)
-      && !(is_call && segment->bytes == NULL))
+  if (find_bit (self, target, &bit, &segment) && !(is_call && segment->bytes == NULL))
     {
       guint8 mask = (guint8) (1 << bit % 8);
 
@@ -108,13 +116,12 @@ add_target (LuCodeHints *self, const LuCodeBytes *range, gsize end, gboolean is_
 static void
 add_part (LuCodeHints *self, const LuCodeBytes *range, gsize end)
 {
+  gint64 displacement = displacement_at (range, end);
   const LuCodeBytes *segment;
-  gint32 displacement;
   gsize bit;
 
-  memcpy (&displacement, range->bytes + end - sizeof displacement, sizeof displacement);
   if ((displacement > MAX_NEAR || displacement < -MAX_NEAR)
-      && find_bit (self, range->start + end + (guint64) (gint64) displacement, &bit, &segment)
+      && find_bit (self, range->start + end + (guint64) displacement, &bit, &segment)
       && segment->bytes != NULL)
     self->parts[bit / 8] |= (guint8) (1 << bit % 8);
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "unwind/unwinder.h"
 #include "record/bpf-unwound.h"
+#include "../unit/directory.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -623,28 +624,17 @@ read_interpreters (void)
   report (result == 0, "the part for interpreters loads", text);
 }
 
-static guint
-count_descriptors (void)
-{
-  g_autoptr (GDir) directory = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (directory) != NULL)
-    n++;
-  return n;
-}
-
 /* A recording has descriptors for the program and four of its maps. */
 static void
 settle (void)
 {
   LuBpfProgramOptions options = { .flags = LU_BPF_ARGUMENTS, .n_cpus = g_get_num_processors () };
-  guint n_before = count_descriptors ();
+  guint n_before = directory_count ("/proc/self/fd");
   g_autoptr (LuBpfProgram) program = lu_bpf_program_new (&options, NULL);
   guint64 bytes = lu_bpf_program_memory (program);
   gboolean is_settled = lu_bpf_program_settle (program);
 
-  report (is_settled && count_descriptors () == n_before + 5
+  report (is_settled && directory_count ("/proc/self/fd") == n_before + 5
               && lu_bpf_program_map_fd (program, LU_BPF_MAP_COUNTERS) < 0
               && lu_bpf_program_memory (program) == bytes,
           "a settled program has five descriptors", "");

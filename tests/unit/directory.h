@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * SPDX-FileCopyrightText: 2026 The live-unwinder authors */
 
-/* directory.h - a directory that a test created for itself. */
+/* directory.h - a directory that a test created for itself, or one of the kernel's. */
 
 #pragma once
 
 #include <glib.h>
 #include <glib/gstdio.h>
+
+/* Returns the number of its entries: of /proc/self/fd, that of descriptors and one. */
+static inline guint
+directory_count (const char *directory)
+{
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
 
 /* Removes the directory and the files in it; it must contain nothing else. */
 static inline void

@@ -7,6 +7,7 @@
 #include "module/code-reader.h"
 
 #include "own-mappings.h"
+#include "../directory.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -56,17 +57,6 @@ read_file (LuCodeReader *reader, const File *file, guint64 offset, char *bytes, 
   return lu_code_reader_read (
       reader, &(LuMappedModule){ .module = file->module, .start = 0x1000, .end = 0x2000 }, offset,
       (guint8 *) bytes, size);
-}
-
-static guint
-count_descriptors (void)
-{
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir) != NULL)
-    n++;
-  return n;
 }
 
 static void
@@ -195,7 +185,7 @@ static void
 test_few_descriptors (void)
 {
   LuCodeReader *reader = lu_code_reader_new ();
-  guint before = count_descriptors ();
+  guint before = directory_count ("/proc/self/fd");
   File files[12];
   char byte;
 
@@ -205,10 +195,10 @@ test_few_descriptors (void)
     {
       g_assert_cmpint (read_file (reader, &files[i % G_N_ELEMENTS (files)], 0, &byte, 1), ==,
                        LU_CODE_READ);
-      g_assert_cmpuint (count_descriptors (), <=, before + 8);
+      g_assert_cmpuint (directory_count ("/proc/self/fd"), <=, before + 8);
     }
   lu_code_reader_free (reader);
-  g_assert_cmpuint (count_descriptors (), ==, before);
+  g_assert_cmpuint (directory_count ("/proc/self/fd"), ==, before);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     clear_file (&files[i]);
 }

@@ -193,29 +193,35 @@ test_thread (void)
   close_program (&program);
 }
 
+/* Returns the program header of a type in the bytes of a file. */
+static Elf64_Phdr *
+find_segment (char *bytes, guint32 type)
+{
+  const Elf64_Ehdr *header = (const Elf64_Ehdr *) (gpointer) bytes;
+  Elf64_Phdr *segments = (Elf64_Phdr *) (gpointer) (bytes + header->e_phoff);
+  guint i = 0;
+
+  while (i < header->e_phnum && segments[i].p_type != type)
+    i++;
+  g_assert_cmpuint (i, <, header->e_phnum);
+  return &segments[i];
+}
+
 /* Adds a segment of zeros to a copy of a file. Returns it, open. */
 static int
 add_segment (const char *from, const char *path, guint32 flags, guint64 size)
 {
   g_autofree char *bytes = NULL;
   gsize length;
-  Elf64_Ehdr *header;
   int fd;
 
   g_assert_true (g_file_get_contents (from, &bytes, &length, NULL));
-  header = (Elf64_Ehdr *) (gpointer) bytes;
-  for (guint i = 0; i < header->e_phnum; i++)
-    {
-      Elf64_Phdr *segment = (Elf64_Phdr *) (gpointer) (bytes + header->e_phoff) + i;
-
-      if (segment->p_type == PT_GNU_STACK)
-        *segment = (Elf64_Phdr){ .p_type = PT_LOAD,
-                                 .p_flags = flags,
-                                 .p_offset = ADDED_AT,
-                                 .p_vaddr = ADDED_AT,
-                                 .p_filesz = size,
-                                 .p_memsz = size };
-    }
+  *find_segment (bytes, PT_GNU_STACK) = (Elf64_Phdr){ .p_type = PT_LOAD,
+                                                      .p_flags = flags,
+                                                      .p_offset = ADDED_AT,
+                                                      .p_vaddr = ADDED_AT,
+                                                      .p_filesz = size,
+                                                      .p_memsz = size };
   g_assert_true (g_file_set_contents (path, bytes, (gssize) length, NULL));
   fd = open (path, O_RDWR | O_CLOEXEC);
   g_assert_cmpint (ftruncate (fd, (off_t) (ADDED_AT + size)), ==, 0);
@@ -252,13 +258,7 @@ test_without_cfi (void)
   g_assert_true (g_file_get_contents ("/proc/self/exe", &bytes, &length, NULL));
   header = (Elf64_Ehdr *) (gpointer) bytes;
   header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
-  for (guint i = 0; i < header->e_phnum; i++)
-    {
-      Elf64_Phdr *segment = (Elf64_Phdr *) (gpointer) (bytes + header->e_phoff) + i;
-
-      if (segment->p_type == PT_GNU_EH_FRAME)
-        segment->p_type = PT_NULL;
-    }
+  find_segment (bytes, PT_GNU_EH_FRAME)->p_type = PT_NULL;
   g_assert_cmpuint (fwrite (bytes, 1, length, stream), ==, length);
   g_assert_cmpint (fflush (stream), ==, 0);
   image = lu_image_open (fileno (stream), NULL);

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "own-mappings.h"
+#include "../directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,25 +102,14 @@ add_own_build_id (LuModuleKey *key)
   memcpy (key->build_id, build_id, size);
 }
 
-static guint
-count_descriptors (void)
-{
-  g_autoptr (GDir) directory = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (directory) != NULL)
-    n++;
-  return n;
-}
-
 static LuModule *
 open_module (Fixture *self, const LuModuleKey *key, gint32 pid, gpointer start, gsize size)
 {
   LuModule *module = lu_module_new (key);
-  guint n_descriptors = count_descriptors ();
+  guint n_descriptors = directory_count ("/proc/self/fd");
 
   lu_opener_open (self->opener, module, pid, (guintptr) start, (guintptr) start + size);
-  g_assert_cmpuint (count_descriptors (), ==, n_descriptors);
+  g_assert_cmpuint (directory_count ("/proc/self/fd"), ==, n_descriptors);
   return module;
 }
 

@@ -216,21 +216,10 @@ fill_store (Fixture *self)
     }
 }
 
-static guint
-count_threads (void)
-{
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/task", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir) != NULL)
-    n++;
-  return n;
-}
-
 static void
 test_loaded (Fixture *self, gconstpointer data)
 {
-  guint n_threads = count_threads ();
+  guint n_threads = directory_count ("/proc/self/task");
   g_autoptr (LuTables) tables = new_tables (self, LU_TABLES_BUDGET);
 
   fill_store (self);
@@ -245,7 +234,7 @@ test_loaded (Fixture *self, gconstpointer data)
   g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_BUILT), ==, 0);
   g_assert_cmpuint (count_of (tables, LU_COUNTER_TABLES_REFUSED), ==, 0);
   /* There is nothing to compile. */
-  g_assert_cmpuint (count_threads (), ==, n_threads);
+  g_assert_cmpuint (directory_count ("/proc/self/task"), ==, n_threads);
 }
 
 static void
